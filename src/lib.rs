@@ -1,0 +1,14 @@
+//! `ulpack`: lossless streaming compression of checkpoints.
+//!
+//! The format is described in `spec/format.md`; the modules follow it, lower layers first:
+//! [`core`](crate::core) turns numbers into bits, `wire` holds the structures of the stream, `decode` and `encode` put chunks together, `stream` reads and writes
+//! whole streams, `container` advises the encoder about file layouts.
+
+pub mod core;
+pub mod error;
+pub mod limits;
+pub mod stream;
+
+pub use crate::core::element::ElementType;
+pub use error::{Error, ErrorClass, Result};
+pub use stream::{Decoder, DecoderOptions, Encoder, EncoderOptions, Level, Reference, Summary, Typing};

@@ -1,0 +1,3 @@
+//! The command `ulp`.
+
+fn main() {}

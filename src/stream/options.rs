@@ -1,0 +1,89 @@
+//! What callers choose, and what they are told at the end.
+
+use crate::core::element::ElementType;
+
+/// Aim of the encoder.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Level {
+    /// Speed (`-1`).
+    Fast,
+    /// The balance (`-5`).
+    #[default]
+    Default,
+    /// Size (`-9`).
+    Small,
+}
+
+/// How the encoder learns the types of the content.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Typing {
+    /// From the container's header, else from the bytes.
+    #[default]
+    Auto,
+    /// All elements are of this type.
+    Fixed(ElementType),
+}
+
+/// Options of an [`Encoder`](crate::Encoder). The bytes it makes depend on the content, the references and all of these but `threads`.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct EncoderOptions {
+    /// Element types.
+    pub typing: Typing,
+    /// Speed or size.
+    pub level: Level,
+    /// Worker threads; 0 means one per core, at most 8.
+    pub threads: usize,
+    /// Row length, in elements, of all of the content, where the caller knows it.
+    pub columns: Option<u32>,
+    /// Keys and values of the Metadata record.
+    pub metadata: Vec<(String, Vec<u8>)>,
+    /// Whether to write the SHA-256 of the content.
+    pub sha256: bool,
+    /// Most memory to use, in bytes: lowers the number of threads, never changes the output.
+    pub memory: Option<u64>,
+}
+
+/// Options of a [`Decoder`](crate::Decoder).
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct DecoderOptions {
+    /// Worker threads; 0 means one per core, at most 8.
+    pub threads: usize,
+    /// Most memory to use, in bytes: streams that need more are refused.
+    pub memory: Option<u64>,
+    /// Skip damaged chunks: zeros take their place, each is counted in [`Summary::damaged`].
+    pub salvage: bool,
+}
+
+/// What an encoder or decoder has done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Summary {
+    /// Bytes of content.
+    pub content_bytes: u64,
+    /// Bytes of stream.
+    pub coded_bytes: u64,
+    /// Chunks.
+    pub chunks: u64,
+    /// CRC32 of the content.
+    pub content_crc: u32,
+    /// Whether the content is equal to the reference, byte for byte.
+    pub identical: bool,
+    /// Damaged chunks that were skipped (salvage only): number, content offset, bytes, why.
+    pub damaged: Vec<Damage>,
+}
+
+/// A chunk that could not be decoded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Damage {
+    /// Number of the chunk.
+    pub chunk: u64,
+    /// Offset in the content.
+    pub offset: u64,
+    /// Bytes replaced by zeros.
+    pub length: u64,
+    /// What was wrong.
+    pub reason: String,
+}
