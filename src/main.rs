@@ -1,3 +1,9 @@
-//! The command `ulp`.
+//! The command `ulp`: a thin shell over the library.
 
-fn main() {}
+mod cli;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cli::main()
+}

@@ -1,0 +1,67 @@
+//! `ulp`: content in, a stream out.
+
+use std::io::{Read, Write};
+use std::sync::Arc;
+
+use ulpack::{Encoder, Summary};
+
+use super::amounts;
+use super::exit::Exit;
+use super::failure::Failure;
+use super::input::Input;
+use super::messages::say;
+use super::options::Options;
+use super::output::Destination;
+use super::progress::Progress;
+use super::reference::References;
+
+/// Bytes read at once.
+const PIECE: usize = 1 << 20;
+
+/// Compresses the input.
+pub(super) fn run(options: Options, progress: &Arc<Progress>) -> Result<Exit, Failure> {
+    let mut input = Input::open(&options.input, progress)?;
+    let references = References::open(&options.references)?;
+    let sources = references.with(input.identity);
+    let output = Destination::find(&options.output, &sources)?.open(progress)?;
+
+    let shown = progress.show(options.progress);
+    // The content's and the output's errors know their names.
+    let fail = |error: ulpack::Error| Failure::library(&references.subject, &error);
+    let mut encoder = Encoder::new(output, options.encoder, references.list).map_err(fail)?;
+    let mut buffer = vec![0; PIECE];
+    loop {
+        let count = match input.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(count) => count,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(Failure::io(input.subject(), &error)),
+        };
+        let piece = buffer.get(..count).unwrap_or_default();
+        encoder
+            .write_all(piece)
+            .map_err(|error| fail(error.into()))?;
+    }
+    let (output, summary) = encoder.finish().map_err(fail)?;
+    output.close()?;
+    drop(shown);
+
+    if options.verbose {
+        say(&line(input.subject(), &summary, progress));
+    }
+    Ok(Exit::Done)
+}
+
+fn line(subject: &str, summary: &Summary, progress: &Progress) -> String {
+    let mut line = format!(
+        "{subject}: {} → {} bytes, ratio {}, {}",
+        amounts::exact(summary.content_bytes),
+        amounts::exact(summary.coded_bytes),
+        amounts::ratio(summary.content_bytes, summary.coded_bytes),
+        amounts::speed(summary.content_bytes, progress.elapsed())
+    );
+    if summary.identical {
+        line.push_str(", identical to the reference");
+    }
+    line
+}

@@ -1,0 +1,86 @@
+//! `ulp -d` and `ulp -t`: streams in, content out, or nowhere.
+
+use std::sync::Arc;
+
+use ulpack::{Decoder, Summary};
+
+use super::amounts;
+use super::exit::Exit;
+use super::failure::Failure;
+use super::input::Input;
+use super::messages::say;
+use super::options::{Mode, Options};
+use super::output::{Destination, Output};
+use super::progress::Progress;
+use super::reference::References;
+
+/// Decompresses the input.
+pub(super) fn run(options: Options, progress: &Arc<Progress>) -> Result<Exit, Failure> {
+    let input = Input::open(&options.input, progress)?;
+    let subject = input.subject().to_owned();
+    let references = References::open(&options.references)?;
+    let destination = match options.mode {
+        Mode::Test => Destination::nowhere(),
+        _ => Destination::find(&options.output, &references.with(input.identity))?,
+    };
+
+    let shown = progress.show(options.progress);
+    let fail = |error: &ulpack::Error| match error.rule() {
+        // The input's and the output's errors know their names, the references' do not.
+        ulpack::Error::Io(_) => Failure::library(&references.subject, error),
+        _ => Failure::library(&subject, error),
+    };
+    let mut decoder = Decoder::new(input, options.decoder, references.list);
+    decoder.read_header().map_err(|error| fail(&error))?;
+    let mut output = destination.open(progress)?;
+    if let Err(error) = pass_on(&mut decoder, &mut output) {
+        let failure = fail(&error);
+        return Err(match output.remains() {
+            Some(remains) => failure.with(&remains),
+            None => failure,
+        });
+    }
+    output.close()?;
+    drop(shown);
+
+    let summary = decoder.summary();
+    if options.verbose {
+        say(&line(&subject, &summary, progress));
+    }
+    Ok(damage(&subject, &summary))
+}
+
+fn pass_on(decoder: &mut Decoder<Input>, output: &mut Output) -> ulpack::Result<()> {
+    while let Some(content) = decoder.next_chunk()? {
+        output.write_content(content)?;
+    }
+    Ok(())
+}
+
+/// Reports the chunks that could not be saved.
+fn damage(subject: &str, summary: &Summary) -> Exit {
+    for damage in &summary.damaged {
+        say(&format!(
+            "{subject}: chunk {} (content bytes {} to {}): {}; zeros take its place",
+            damage.chunk,
+            amounts::exact(damage.offset),
+            amounts::exact(damage.offset.saturating_add(damage.length)),
+            damage.reason
+        ));
+    }
+    if summary.damaged.is_empty() {
+        Exit::Done
+    } else {
+        Exit::Invalid
+    }
+}
+
+fn line(subject: &str, summary: &Summary, progress: &Progress) -> String {
+    format!(
+        "{subject}: {} → {} bytes, ratio {}, {}",
+        amounts::exact(summary.coded_bytes),
+        amounts::exact(summary.content_bytes),
+        amounts::ratio(summary.content_bytes, summary.coded_bytes),
+        amounts::speed(summary.content_bytes, progress.elapsed())
+    )
+}
