@@ -5,9 +5,12 @@
 //! whole streams, `container` advises the encoder about file layouts.
 
 pub mod core;
+pub mod decode;
+pub mod encode;
 pub mod error;
 pub mod limits;
 pub mod stream;
+pub mod wire;
 
 pub use crate::core::element::ElementType;
 pub use error::{Error, ErrorClass, Result};

@@ -1,29 +1,106 @@
-//! The streaming decoder.
+//! The streaming decoder: records in, verified chunks out (spec §3).
 
-use std::io::Read;
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, Read};
 
+use sha2::{Digest, Sha256};
+
+use crate::decode::chunk::Chunk;
 use crate::error::{Error, Result};
-use crate::stream::{DecoderOptions, Reference, Summary};
+use crate::stream::options::{Damage, DecoderOptions, Summary};
+use crate::stream::pool::Pool;
+use crate::stream::reference::{RandomAccess, Reference, Source};
+use crate::stream::state::{Event, State};
+use crate::wire::end::End;
+use crate::wire::record_header::{RecordHeader, RecordType};
+use crate::wire::stream_header::{MAGIC, StreamHeader};
+
+/// Chunks decoded at a time for each thread.
+const BATCH: usize = 2;
+/// Coded and reference bytes of the chunks decoded at a time, about.
+const BATCH_BYTES: u64 = 48 << 20;
 
 /// Decompresses concatenated streams, chunk by verified chunk.
+///
+/// ```no_run
+/// # fn main() -> ulpack::Result<()> {
+/// use std::io::Write;
+/// use ulpack::{Decoder, DecoderOptions, Reference};
+/// let coded = std::fs::File::open("d.ulp")?;
+/// let reference = Reference::File(std::fs::File::open("prev.bin")?);
+/// let mut decoder = Decoder::new(coded, DecoderOptions::default(), vec![reference]);
+/// while let Some(bytes) = decoder.next_chunk()? {
+///     std::io::stdout().write_all(bytes)?;
+/// }
+/// # Ok(()) }
+/// ```
 pub struct Decoder<R: Read> {
-    inner: R,
+    input: R,
+    /// Bytes read from the input.
+    position: u64,
+    /// Where the stream being read begins.
+    stream_start: u64,
+    options: DecoderOptions,
+    given: Option<Vec<Reference>>,
+    references: Vec<Source>,
+    pool: Option<Pool>,
+    state: Option<State>,
+    streams: u64,
+    /// Decoded content not yet released.
+    ready: VecDeque<Vec<u8>>,
+    current: Vec<u8>,
+    taken: usize,
+    /// What comes after the ready chunks.
+    pending: Option<Result<Event>>,
+    ended: bool,
+    content_crc: crc32fast::Hasher,
+    digest: Option<Sha256>,
+    summary: Summary,
+}
+
+/// A chunk to be decoded, and where its record begins.
+struct Job {
+    chunk: Chunk,
+    number: u64,
+    offset: u64,
+    output_offset: u64,
+    /// Reference bytes, where they had to be read in order.
+    reference: Option<Vec<u8>>,
 }
 
 impl<R: Read> Decoder<R> {
-    /// A decoder that reads streams from `inner`.
-    pub fn new(inner: R, options: DecoderOptions, references: Vec<Reference>) -> Self {
-        let _ = (options, references);
-        Self { inner }
+    /// A decoder that reads streams from `input`; `references` in the order of the encoder.
+    pub fn new(input: R, options: DecoderOptions, references: Vec<Reference>) -> Self {
+        Self {
+            input,
+            position: 0,
+            stream_start: 0,
+            options,
+            given: Some(references),
+            references: Vec::new(),
+            pool: None,
+            state: None,
+            streams: 0,
+            ready: VecDeque::new(),
+            current: Vec::new(),
+            taken: 0,
+            pending: None,
+            ended: false,
+            content_crc: crc32fast::Hasher::new(),
+            digest: None,
+            summary: Summary::default(),
+        }
     }
 
-    /// Reads and checks the first Stream_Header, so that a caller can open its output after the first good header.
+    /// Reads and checks the first `Stream_Header`, so that a caller can open its output after the first good header.
     ///
     /// # Errors
     /// The input is not a ulp stream, or one that cannot be read.
     pub fn read_header(&mut self) -> Result<()> {
-        let _ = &self.inner;
-        Err(Error::Usage(String::from("not yet")))
+        if self.state.is_none() && !self.ended {
+            self.start_stream()?;
+        }
+        Ok(())
     }
 
     /// The next verified chunk's content, or `None` at the good end of the input.
@@ -31,11 +108,442 @@ impl<R: Read> Decoder<R> {
     /// # Errors
     /// Any violated rule; all content before it has been returned.
     pub fn next_chunk(&mut self) -> Result<Option<&[u8]>> {
-        Err(Error::Usage(String::from("not yet")))
+        loop {
+            if let Some(bytes) = self.ready.pop_front() {
+                self.current = bytes;
+                self.taken = self.current.len();
+                return Ok(Some(&self.current));
+            }
+            if let Some(event) = self.pending.take() {
+                match event {
+                    Ok(Event::End(end)) => self.end_stream(&end)?,
+                    Ok(_) => {}
+                    Err(error) => {
+                        self.ended = true;
+                        return Err(error);
+                    }
+                }
+                continue;
+            }
+            if self.ended {
+                return Ok(None);
+            }
+            if self.state.is_none() {
+                self.start_stream()?;
+                continue;
+            }
+            self.fill()?;
+        }
     }
 
     /// What has been decoded so far.
+    #[must_use]
     pub fn summary(&self) -> Summary {
-        Summary::default()
+        Summary { coded_bytes: self.position, ..self.summary.clone() }
     }
+
+    /// Key and value pairs of the Metadata records read so far in the current stream.
+    #[must_use]
+    pub fn metadata(&self) -> &[(String, Vec<u8>)] {
+        self.state.as_ref().map_or(&[], |s| &s.metadata)
+    }
+
+    fn read_exact<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let mut bytes = [0; N];
+        self.input.read_exact(&mut bytes).map_err(truncated)?;
+        self.position += N as u64;
+        Ok(bytes)
+    }
+
+    /// Reads a body, allocating no more than what arrives.
+    fn read_body(&mut self, length: u32) -> Result<Vec<u8>> {
+        let mut body = Vec::with_capacity((length as usize).min(1 << 20));
+        let got = (&mut self.input).take(length.into()).read_to_end(&mut body)?;
+        self.position += got as u64;
+        if got as u64 == u64::from(length) { Ok(body) } else { Err(Error::Truncated) }
+    }
+
+    /// Reads the header of the next stream, or finds the end of the input (ULP-STR-01).
+    fn start_stream(&mut self) -> Result<()> {
+        self.stream_start = self.position;
+        let header = match self.stream_header() {
+            Ok(Some(header)) => header,
+            Ok(None) => {
+                self.ended = true;
+                return Ok(());
+            }
+            Err(error) => {
+                self.ended = true;
+                return Err(error.at(None, self.stream_start));
+            }
+        };
+        if self.pool.is_none() {
+            self.pool = Some(Pool::new(self.options.threads)?);
+        }
+        self.open_references(&header)?;
+        self.check_memory(&header)?;
+        self.content_crc = crc32fast::Hasher::new();
+        self.digest = None;
+        self.state = Some(State::new(header));
+        self.streams += 1;
+        Ok(())
+    }
+
+    fn stream_header(&mut self) -> Result<Option<StreamHeader>> {
+        let mut bytes = [0; StreamHeader::SIZE];
+        let mut got = 0;
+        while got < bytes.len() {
+            match self.input.read(&mut bytes[got..]) {
+                Ok(0) => break,
+                Ok(n) => got += n,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.position += got as u64;
+        let first = self.streams == 0;
+        if !first && bytes[..got].iter().all(|&b| b == 0) {
+            return self.zeros_to_the_end().map(|()| None);
+        }
+        if got < bytes.len() {
+            // A beginning of a stream is truncated; anything else is none.
+            let starts = got > 0 && MAGIC.starts_with(&bytes[..got.min(MAGIC.len())]);
+            return Err(match (starts, first) {
+                (true, _) => Error::Truncated,
+                (false, true) if got == 0 => Error::Truncated,
+                (false, true) => Error::NotUlp,
+                (false, false) => Error::TrailingBytes,
+            });
+        }
+        match StreamHeader::parse(&bytes) {
+            Err(Error::NotUlp) if !first => Err(Error::TrailingBytes),
+            other => other.map(Some),
+        }
+    }
+
+    fn zeros_to_the_end(&mut self) -> Result<()> {
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            match self.input.read(&mut buffer) {
+                Ok(0) => return Ok(()),
+                Ok(n) => {
+                    self.position += n as u64;
+                    if buffer[..n].iter().any(|&b| b != 0) {
+                        return Err(Error::TrailingBytes);
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn open_references(&mut self, header: &StreamHeader) -> Result<()> {
+        if let Some(given) = self.given.take() {
+            self.references = given.into_iter().map(Source::open).collect::<Result<_>>()?;
+        }
+        let (needed, given) = (usize::from(header.references), self.references.len());
+        if needed > given {
+            return Err(Error::ReferenceMissing { needed, given });
+        }
+        let piped = self.references.iter().take(needed).any(|r| r.random().is_none());
+        if self.streams > 0 && piped {
+            return Err(Error::Usage(String::from(
+                "a piped reference serves one stream, and this input holds several; give it as a file",
+            )));
+        }
+        Ok(())
+    }
+
+    fn check_memory(&self, header: &StreamHeader) -> Result<()> {
+        let (Some(allowed), Some(pool)) = (self.options.memory, &self.pool) else {
+            return Ok(());
+        };
+        // Output, coded bytes and reference of each chunk in work, besides the banks.
+        let needed = u64::from(header.max_chunk_length) * 3 + u64::from(header.bank_slots.min(16)) * (512 << 10);
+        let _ = pool;
+        if needed > allowed { Err(Error::OverLimit { what: "memory", needed, allowed }) } else { Ok(()) }
+    }
+
+    /// Reads records up to a batch of chunks or an event, and decodes the chunks.
+    fn fill(&mut self) -> Result<()> {
+        let mut jobs: Vec<Job> = Vec::new();
+        let mut bytes = 0;
+        let limit = self.pool.as_ref().map_or(1, Pool::threads) * BATCH;
+        let budget = self.options.memory.map_or(BATCH_BYTES, |m| (m / 4).min(BATCH_BYTES));
+        while jobs.len() < limit && (jobs.is_empty() || bytes < budget) {
+            let offset = self.position;
+            let chunks = self.state.as_ref().map_or(0, |s| s.chunks);
+            match self.record() {
+                Ok(Ok(chunk)) => match self.job(chunk, chunks, offset) {
+                    Ok(job) => {
+                        bytes += u64::from(job.chunk.header.output_length) + job.chunk.reference_length();
+                        jobs.push(job);
+                    }
+                    Err(error) => {
+                        self.pending = Some(Err(error.at(Some(chunks), offset)));
+                        break;
+                    }
+                },
+                Ok(Err(Event::None)) => {}
+                Ok(Err(event)) => {
+                    self.pending = Some(Ok(event));
+                    break;
+                }
+                Err(error) => {
+                    self.pending = Some(Err(error));
+                    break;
+                }
+            }
+        }
+        self.decode(jobs)
+    }
+
+    /// Reads one record: a chunk, or an event.
+    fn record(&mut self) -> Result<std::result::Result<Chunk, Event>> {
+        let offset = self.position;
+        let number = self.state.as_ref().map_or(0, |s| s.chunks);
+        let header = self.record_header().map_err(|error| error.at(None, offset))?;
+        let chunk = (header.kind == RecordType::Chunk).then_some(number);
+        self.body(&header, offset).map_err(|error| error.at(chunk, offset))
+    }
+
+    fn record_header(&mut self) -> Result<RecordHeader> {
+        let bytes = self.read_exact()?;
+        RecordHeader::parse(&bytes)
+    }
+
+    fn body(&mut self, record: &RecordHeader, offset: u64) -> Result<std::result::Result<Chunk, Event>> {
+        if let Some(state) = &mut self.state {
+            state.check_length(record)?;
+            if record.kind == RecordType::Index {
+                state.index_offset = offset - self.stream_start;
+            }
+        }
+        if let RecordType::Index | RecordType::Ancillary(_) = record.kind {
+            self.skip(record.length)?;
+            return Ok(Err(Event::None));
+        }
+        let body = self.read_body(record.length)?;
+        let state = self.state.as_mut().ok_or(Error::Truncated)?;
+        if record.kind == RecordType::Chunk {
+            return state.chunk(record, &body).map(Ok);
+        }
+        let event = state.record(record, &body)?;
+        if let Event::Sampled(index) = event {
+            self.check_sampled(index)?;
+            return Ok(Err(Event::None));
+        }
+        Ok(Err(event))
+    }
+
+    /// Skips the body of an ancillary record, its CRC checked (ULP-REC-02), without holding it.
+    fn skip(&mut self, length: u32) -> Result<()> {
+        let mut left = length.checked_sub(4).ok_or(Error::Extent("record"))? as usize;
+        let mut crc = crc32fast::Hasher::new();
+        let mut buffer = vec![0; left.min(1 << 16)];
+        while left > 0 {
+            let part = left.min(buffer.len());
+            let bytes = &mut buffer[..part];
+            self.input.read_exact(bytes).map_err(truncated)?;
+            self.position += part as u64;
+            crc.update(bytes);
+            left -= part;
+        }
+        let expected = u32::from_le_bytes(self.read_exact()?);
+        let actual = crc.finalize();
+        if expected == actual { Ok(()) } else { Err(Error::HeaderCrc { what: "record", expected, actual }) }
+    }
+
+    /// ULP-REF-01.
+    fn check_sampled(&self, index: usize) -> Result<()> {
+        let told = self.state.as_ref().and_then(|s| s.references.get(index)?.sampled);
+        let (Some(told), Some(random)) = (told, self.references.get(index).and_then(Source::random)) else {
+            return Ok(());
+        };
+        let found = random.sampled()?;
+        if told.length != found.length {
+            return Err(Error::ReferenceLength { index, expected: told.length, actual: found.length });
+        }
+        if told.crc != found.crc {
+            return Err(Error::ReferenceMismatch { index: Some(index), expected: told.crc, actual: found.crc });
+        }
+        Ok(())
+    }
+
+    /// Makes a chunk a job; what a pipe gives is read now, in order.
+    fn job(&mut self, chunk: Chunk, number: u64, offset: u64) -> Result<Job> {
+        let output_offset = chunk.header.output_offset;
+        let piped = |i: &u8| self.references.get(usize::from(*i)).is_some_and(|r| r.random().is_none());
+        let mut job = Job { chunk, number, offset, output_offset, reference: None };
+        if job.chunk.ranges.iter().any(|(i, _)| piped(i)) {
+            let mut bytes = Vec::new();
+            for (index, range) in &job.chunk.ranges {
+                let index = usize::from(*index);
+                let source = self.references.get_mut(index);
+                let source = source.ok_or(Error::ReferenceMissing { needed: index + 1, given: 0 })?;
+                let length = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+                let got = source.read(index, range.start, length, &mut bytes)?;
+                if got < length {
+                    return Err(Error::ReferenceShort { index, needed: range.end, actual: range.start + got as u64 });
+                }
+            }
+            job.reference = Some(bytes);
+        }
+        Ok(job)
+    }
+
+    /// Decodes jobs in parallel; what comes before the first failure is ready.
+    fn decode(&mut self, jobs: Vec<Job>) -> Result<()> {
+        let randoms: Vec<Option<RandomAccess>> = self.references.iter().map(|r| r.random().cloned()).collect();
+        let work = |job: &Job| -> Result<Vec<u8>> {
+            let read;
+            let reference = match &job.reference {
+                Some(bytes) => bytes,
+                None => {
+                    read = read_ranges(&job.chunk, &randoms)?;
+                    &read
+                }
+            };
+            job.chunk.decode(reference)
+        };
+        let results = match &self.pool {
+            Some(pool) => pool.map(&jobs, work),
+            None => jobs.iter().map(work).collect(),
+        };
+        for (job, result) in jobs.iter().zip(results) {
+            let content = match result {
+                Ok(content) => {
+                    self.content_crc.combine(&hasher(job));
+                    self.summary.chunks += 1;
+                    content
+                }
+                Err(Error::Io(error)) => {
+                    self.pending = Some(Err(Error::Io(error)));
+                    break;
+                }
+                Err(error) if self.options.salvage => {
+                    let length = u64::from(job.chunk.header.output_length);
+                    self.summary.damaged.push(Damage {
+                        chunk: job.number,
+                        offset: job.output_offset,
+                        length,
+                        reason: error.to_string(),
+                    });
+                    vec![0; job.chunk.header.output_length as usize]
+                }
+                Err(error) => {
+                    self.pending = Some(Err(error.at(Some(job.number), job.offset)));
+                    break;
+                }
+            };
+            if self.options.sha256 {
+                self.digest.get_or_insert_default().update(&content);
+            }
+            self.summary.content_bytes += content.len() as u64;
+            self.ready.push_back(content);
+        }
+        Ok(())
+    }
+
+    /// Checks the End record against the stream (ULP-END-01) and the whole references (ULP-REF-03).
+    fn end_stream(&mut self, end: &End) -> Result<()> {
+        let result = self.check_end(end);
+        self.ended = result.is_err();
+        self.state = None;
+        result.map_err(|error| error.at(None, self.position))
+    }
+
+    fn check_end(&mut self, end: &End) -> Result<()> {
+        let Some(state) = &self.state else {
+            return Ok(());
+        };
+        let content_crc = self.content_crc.clone().finalize();
+        let contradiction = |field, expected, actual| {
+            if expected == actual { Ok(()) } else { Err(Error::Contradiction { field, expected, actual }) }
+        };
+        contradiction("chunk_count", end.chunk_count, state.chunks)?;
+        contradiction("content_length", end.content_length, state.offset)?;
+        contradiction("encoded_length", end.encoded_length, self.position - self.stream_start)?;
+        contradiction("index_offset", end.index_offset, state.index_offset)?;
+        if self.summary.damaged.is_empty() {
+            contradiction("content_crc", end.content_crc.into(), content_crc.into())?;
+            if let (Some(digest), true) = (state.digest, self.options.sha256) {
+                let found: [u8; 32] = self.digest.take().unwrap_or_default().finalize().into();
+                if digest != found {
+                    return Err(Error::Digest);
+                }
+            }
+        }
+        for (index, (known, source)) in state.references.iter().zip(&mut self.references).enumerate() {
+            if let (Some(told), Source::Pipe(_)) = (known.whole, &source) {
+                let found = source.whole()?;
+                if told.length != found.length {
+                    return Err(Error::ReferenceLength { index, expected: told.length, actual: found.length });
+                }
+                if told.crc != found.crc {
+                    return Err(Error::ReferenceMismatch { index: Some(index), expected: told.crc, actual: found.crc });
+                }
+            }
+        }
+        self.summary.content_crc = content_crc;
+        Ok(())
+    }
+}
+
+impl<R: Read> Read for Decoder<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if buffer.is_empty() {
+            return Ok(0);
+        }
+        loop {
+            let rest = self.current.get(self.current.len() - self.unread()..).unwrap_or(&[]);
+            if !rest.is_empty() {
+                let count = rest.len().min(buffer.len());
+                buffer[..count].copy_from_slice(&rest[..count]);
+                self.taken += count;
+                return Ok(count);
+            }
+            if self.next_chunk()?.is_none() {
+                return Ok(0);
+            }
+            self.taken = 0;
+        }
+    }
+}
+
+impl<R: Read> Decoder<R> {
+    fn unread(&self) -> usize {
+        self.current.len().saturating_sub(self.taken)
+    }
+}
+
+/// Reads the reference ranges of a chunk.
+fn read_ranges(chunk: &Chunk, randoms: &[Option<RandomAccess>]) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    for (index, range) in &chunk.ranges {
+        let index = usize::from(*index);
+        let random = randoms.get(index).and_then(Option::as_ref);
+        let random = random.ok_or(Error::ReferenceMissing { needed: index + 1, given: randoms.len() })?;
+        if range.end > random.len() {
+            return Err(Error::ReferenceShort { index, needed: range.end, actual: random.len() });
+        }
+        let before = bytes.len();
+        bytes.resize(before + usize::try_from(range.end - range.start).unwrap_or(usize::MAX), 0);
+        let got = random.read_at(&mut bytes[before..], range.start)?;
+        if (got as u64) < range.end - range.start {
+            return Err(Error::ReferenceShort { index, needed: range.end, actual: range.start + got as u64 });
+        }
+    }
+    Ok(bytes)
+}
+
+/// The CRC of a decoded chunk, as something to combine.
+fn hasher(job: &Job) -> crc32fast::Hasher {
+    let header = &job.chunk.header;
+    crc32fast::Hasher::new_with_initial_len(header.content_crc, header.output_length.into())
+}
+
+fn truncated(error: io::Error) -> Error {
+    if error.kind() == ErrorKind::UnexpectedEof { Error::Truncated } else { error.into() }
 }

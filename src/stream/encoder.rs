@@ -1,13 +1,52 @@
-//! The streaming encoder.
+//! The streaming encoder: content in, records out.
 
 use std::io::{self, Write};
 
+use sha2::{Digest, Sha256};
+
+use crate::core::element::ElementType;
+use crate::encode::plan::{BANK_SLOTS, PROFILE_SLOTS, Slots};
+use crate::encode::typing::{Guess, guess};
 use crate::error::{Error, Result};
-use crate::stream::{EncoderOptions, Reference, Summary};
+use crate::limits::{BASELINE_REFERENCES, MAX_METADATA_BODY};
+use crate::stream::options::{EncoderOptions, Summary, Typing};
+use crate::stream::pool::Pool;
+use crate::stream::reference::{Reference, Source};
+use crate::stream::window::{self, MAX_CHUNK, TypedRange, WINDOW};
+use crate::wire;
+use crate::wire::end::End;
+use crate::wire::record_header::{RecordType, write_record};
+use crate::wire::stream_header::StreamHeader;
+
+/// Contents shorter than this carry no sampled identity of their reference: the chunk's own CRC of it tells as much.
+const SMALL: usize = 1 << 16;
 
 /// Compresses what is written to it.
+///
+/// ```no_run
+/// # fn main() -> ulpack::Result<()> {
+/// use ulpack::{Encoder, EncoderOptions, Reference};
+/// let reference = Reference::File(std::fs::File::open("prev.bin")?);
+/// let mut encoder = Encoder::new(std::io::stdout(), EncoderOptions::default(), vec![reference])?;
+/// std::io::copy(&mut std::io::stdin(), &mut encoder)?;
+/// let (_, summary) = encoder.finish()?;
+/// eprintln!("{} → {}", summary.content_bytes, summary.coded_bytes);
+/// # Ok(()) }
+/// ```
 pub struct Encoder<W: Write> {
     inner: W,
+    options: EncoderOptions,
+    references: Vec<Source>,
+    pool: Pool,
+    slots: Slots,
+    window: Vec<u8>,
+    guess: Option<Guess>,
+    started: bool,
+    written: u64,
+    chunks: u64,
+    content: u64,
+    content_crc: crc32fast::Hasher,
+    digest: Option<Sha256>,
 }
 
 impl<W: Write> Encoder<W> {
@@ -16,24 +55,209 @@ impl<W: Write> Encoder<W> {
     /// # Errors
     /// Reading a reference failed, or the options contradict each other.
     pub fn new(inner: W, options: EncoderOptions, references: Vec<Reference>) -> Result<Self> {
-        let _ = (options, references);
-        Ok(Self { inner })
+        if references.len() > BASELINE_REFERENCES {
+            return Err(Error::Usage(format!(
+                "{} references given, at most {BASELINE_REFERENCES} can be used",
+                references.len()
+            )));
+        }
+        let mut threads = options.threads;
+        if let Some(memory) = options.memory {
+            // Each thread works on a chunk: its content, symbols and output.
+            let spare = memory.saturating_sub(4 * WINDOW as u64);
+            let fitting = usize::try_from(spare / (8 * MAX_CHUNK as u64)).unwrap_or(usize::MAX).max(1);
+            threads = if threads == 0 { fitting.min(8) } else { threads.min(fitting) };
+        }
+        Ok(Self {
+            inner,
+            pool: Pool::new(threads)?,
+            references: references.into_iter().map(Source::open).collect::<Result<_>>()?,
+            slots: Slots::default(),
+            window: Vec::new(),
+            guess: None,
+            started: false,
+            written: 0,
+            chunks: 0,
+            content: 0,
+            content_crc: crc32fast::Hasher::new(),
+            digest: options.sha256.then(Sha256::new),
+            options,
+        })
     }
 
     /// Writes what is left, and the End record.
     ///
     /// # Errors
-    /// Writing failed.
-    pub fn finish(self) -> Result<(W, Summary)> {
-        Err(Error::Usage(String::from("not yet")))
+    /// Reading a reference or writing failed.
+    pub fn finish(mut self) -> Result<(W, Summary)> {
+        if !self.window.is_empty() || !self.started {
+            self.flush_window(true)?;
+        }
+        let mut out = Vec::new();
+        let mut identical = false;
+        let content_crc = self.content_crc.clone().finalize();
+        for (index, source) in self.references.iter_mut().enumerate() {
+            let whole = source.whole()?;
+            #[allow(clippy::cast_possible_truncation)]
+            whole.write(&mut out, index as u8, true);
+            identical |= whole.length == self.content && whole.crc == content_crc;
+        }
+        if let Some(digest) = self.digest.take() {
+            write_record(&mut out, RecordType::Digest, 0, 0, &digest.finalize());
+        }
+        let end = End {
+            chunk_count: self.chunks,
+            content_length: self.content,
+            content_crc,
+            encoded_length: self.written + out.len() as u64 + 56,
+            index_offset: 0,
+        };
+        end.write(&mut out);
+        self.put(&out)?;
+        self.inner.flush()?;
+        let summary = Summary {
+            content_bytes: self.content,
+            coded_bytes: self.written,
+            chunks: self.chunks,
+            content_crc,
+            identical,
+            ..Summary::default()
+        };
+        Ok((self.inner, summary))
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.inner.write_all(bytes)?;
+        self.written += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// `Stream_Header`, Metadata, sampled identities. `last`: the first window is all there is.
+    fn start(&mut self, last: bool, out: &mut Vec<u8>) -> Result<()> {
+        self.started = true;
+        #[allow(clippy::cast_possible_truncation)]
+        let header = StreamHeader {
+            in_place: self.references.len() == 1,
+            references: self.references.len() as u8,
+            bank_slots: BANK_SLOTS,
+            profile_slots: PROFILE_SLOTS,
+            feature_set: 0,
+            max_chunk_length: MAX_CHUNK as u32,
+        };
+        header.write(out);
+        if !self.options.metadata.is_empty() {
+            let mut body = Vec::new();
+            wire::metadata::write(&self.options.metadata, &mut body)?;
+            let too_much = body.len() + 4 > MAX_METADATA_BODY as usize;
+            let (false, Ok(count)) = (too_much, u16::try_from(self.options.metadata.len())) else {
+                return Err(Error::Usage(String::from("metadata: more than 1 MiB or 65,535 keys")));
+            };
+            write_record(out, RecordType::Metadata, 0, count, &body);
+        }
+        if !last || self.window.len() >= SMALL {
+            for (index, source) in self.references.iter().enumerate() {
+                if let Some(random) = source.random() {
+                    #[allow(clippy::cast_possible_truncation)]
+                    random.sampled()?.write(out, index as u8, false);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Codes what the window holds; all of it if `last`.
+    fn flush_window(&mut self, last: bool) -> Result<()> {
+        let mut out = Vec::new();
+        if !self.started {
+            self.start(last, &mut out)?;
+        }
+        let length = if last { self.window.len() } else { self.window.len() / 64 * 64 };
+        let ranges = self.ranges(length)?;
+        let window = std::mem::take(&mut self.window);
+        let chunks = window::encode(
+            &window[..length],
+            self.content,
+            &ranges,
+            &mut self.references,
+            &mut self.slots,
+            self.options.level,
+            &self.pool,
+            &mut out,
+        )?;
+        self.put(&out)?;
+        for chunk in &chunks {
+            self.put(&chunk.record)?;
+            let crc = crc32fast::Hasher::new_with_initial_len(chunk.content_crc, chunk.length);
+            self.content_crc.combine(&crc);
+            self.chunks += 1;
+        }
+        if let Some(digest) = &mut self.digest {
+            digest.update(&window[..length]);
+        }
+        self.content += length as u64;
+        self.window = window;
+        self.window.drain(..length);
+        Ok(())
+    }
+
+    /// Types of the first `length` bytes of the window.
+    fn ranges(&mut self, length: usize) -> Result<Vec<TypedRange>> {
+        let reference = |element: ElementType, at: usize| {
+            (!self.references.is_empty()).then_some((0, element, self.content + at as u64))
+        };
+        let columns = self.options.columns.unwrap_or(0);
+        match self.options.typing {
+            Typing::Fixed(element) if length > 0 => Ok(vec![TypedRange {
+                bytes: 0..length,
+                element,
+                columns,
+                reference: reference(element, 0),
+            }]),
+            Typing::Fixed(_) => Ok(Vec::new()),
+            Typing::Auto => {
+                let window = self.window.get(..length).unwrap_or(&[]);
+                let mut sample = Vec::new();
+                let mut ranges = Vec::new();
+                let mut at = 0;
+                while at < length {
+                    sample.clear();
+                    let end = length.min(at + crate::encode::typing::segment(at as u64 + self.content));
+                    if let Some(source) = self.references.first_mut() {
+                        source.read(0, self.content + at as u64, end - at, &mut sample)?;
+                    }
+                    let found = guess(&window[at..end], &sample, self.guess);
+                    self.guess = Some(found);
+                    let mut put = |from: usize, to: usize, element| {
+                        if to > from {
+                            let offset = self.content + from as u64;
+                            let reference = (!self.references.is_empty()).then_some((0, element, offset));
+                            ranges.push(TypedRange { bytes: from..to, element, columns, reference });
+                        }
+                    };
+                    let first = (at + found.phase(self.content + at as u64)).min(end);
+                    let whole = first + (end - first) / found.element.width() * found.element.width();
+                    put(at, first, ElementType::Bytes);
+                    put(first, whole, found.element);
+                    put(whole, end, ElementType::Bytes);
+                    at = end;
+                }
+                Ok(ranges)
+            }
+        }
     }
 }
 
 impl<W: Write> Write for Encoder<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.inner.write(bytes)
+        if self.window.len() >= WINDOW {
+            self.flush_window(false)?;
+        }
+        let count = bytes.len().min(WINDOW - self.window.len());
+        self.window.extend_from_slice(&bytes[..count]);
+        Ok(count)
     }
 
+    /// Flushes the writer below; what the window holds stays until it is full.
     fn flush(&mut self) -> io::Result<()> {
         self.inner.flush()
     }

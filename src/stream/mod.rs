@@ -3,9 +3,12 @@
 mod decoder;
 mod encoder;
 mod options;
+mod pool;
 mod reference;
+mod state;
+mod window;
 
 pub use decoder::Decoder;
 pub use encoder::Encoder;
-pub use options::{DecoderOptions, EncoderOptions, Level, Summary, Typing};
+pub use options::{Damage, DecoderOptions, EncoderOptions, Level, Summary, Typing};
 pub use reference::Reference;

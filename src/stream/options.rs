@@ -1,18 +1,7 @@
 //! What callers choose, and what they are told at the end.
 
 use crate::core::element::ElementType;
-
-/// Aim of the encoder.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Level {
-    /// Speed (`-1`).
-    Fast,
-    /// The balance (`-5`).
-    #[default]
-    Default,
-    /// Size (`-9`).
-    Small,
-}
+pub use crate::encode::level::Level;
 
 /// How the encoder learns the types of the content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,6 +41,8 @@ pub struct DecoderOptions {
     pub threads: usize,
     /// Most memory to use, in bytes: streams that need more are refused.
     pub memory: Option<u64>,
+    /// Check the SHA-256 of the content, where the stream has one. Every chunk's CRC is checked in any case.
+    pub sha256: bool,
     /// Skip damaged chunks: zeros take their place, each is counted in [`Summary::damaged`].
     pub salvage: bool,
 }

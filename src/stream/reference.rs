@@ -1,10 +1,13 @@
-//! References: files read by position, pipes read in order, bytes in memory.
+//! References: files read by position, pipes read in order, bytes in memory (spec §5).
 
 use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
 
-/// A reference: bytes that encoder and decoder both have (spec §5).
+use crate::error::{Error, Result};
+use crate::wire::records::ReferenceIdentity;
+
+/// A reference: bytes that encoder and decoder both have.
 #[non_exhaustive]
 pub enum Reference {
     /// A seekable file, read by position.
@@ -13,4 +16,221 @@ pub enum Reference {
     Pipe(Box<dyn Read + Send>),
     /// Bytes in memory.
     Bytes(Arc<[u8]>),
+}
+
+/// Bytes of a pipe that are kept behind the newest ones, so that small steps back work.
+const HISTORY: usize = 4 << 20;
+/// Pieces of a sampled identity.
+const SAMPLES: u64 = 16;
+/// Bytes of a piece.
+const SAMPLE: u64 = 4096;
+/// References shorter than this are sampled whole.
+const SAMPLED_WHOLE: u64 = 65_536;
+
+/// Bytes that can be read at any position.
+#[derive(Clone, Debug)]
+pub(crate) enum RandomAccess {
+    File(Arc<File>, u64),
+    Bytes(Arc<[u8]>),
+}
+
+impl RandomAccess {
+    /// Bytes there are.
+    pub(crate) fn len(&self) -> u64 {
+        match self {
+            Self::File(_, length) => *length,
+            Self::Bytes(bytes) => bytes.len() as u64,
+        }
+    }
+
+    /// Fills as much of `buffer` as there are bytes from `offset` on; returns how many.
+    pub(crate) fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize> {
+        match self {
+            Self::File(file, _) => {
+                let mut done = 0;
+                while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
+                    match read_file_at(file, rest, offset + done as u64) {
+                        Ok(0) => break,
+                        Ok(n) => done += n,
+                        Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                        Err(error) => return Err(error.into()),
+                    }
+                }
+                Ok(done)
+            }
+            Self::Bytes(bytes) => {
+                let start = usize::try_from(offset).map_or(bytes.len(), |o| o.min(bytes.len()));
+                let count = buffer.len().min(bytes.len() - start);
+                buffer[..count].copy_from_slice(&bytes[start..start + count]);
+                Ok(count)
+            }
+        }
+    }
+
+    /// The sampled identity.
+    pub(crate) fn sampled(&self) -> Result<ReferenceIdentity> {
+        let length = self.len();
+        let mut crc = crc32fast::Hasher::new();
+        let mut piece = vec![0; SAMPLED_WHOLE as usize];
+        if length < SAMPLED_WHOLE {
+            let count = self.read_at(&mut piece, 0)?;
+            crc.update(&piece[..count]);
+        } else {
+            for k in 0..SAMPLES {
+                let offset = u128::from(k) * u128::from(length - SAMPLE) / u128::from(SAMPLES - 1);
+                #[allow(clippy::cast_possible_truncation)]
+                let count = self.read_at(&mut piece[..SAMPLE as usize], offset as u64)?;
+                crc.update(&piece[..count]);
+            }
+        }
+        Ok(ReferenceIdentity { length, crc: crc.finalize() })
+    }
+}
+
+#[cfg(unix)]
+fn read_file_at(file: &File, buffer: &mut [u8], offset: u64) -> std::io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buffer, offset)
+}
+
+#[cfg(windows)]
+fn read_file_at(file: &File, buffer: &mut [u8], offset: u64) -> std::io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
+}
+
+/// A pipe with the bytes that may still be needed.
+pub(crate) struct Pipe {
+    inner: Box<dyn Read + Send>,
+    /// Offset of the first byte of `held`.
+    start: u64,
+    held: Vec<u8>,
+    crc: crc32fast::Hasher,
+    ended: bool,
+}
+
+impl Pipe {
+    /// Reads on until `end` is held or the pipe has ended.
+    fn fill(&mut self, end: u64) -> Result<()> {
+        while !self.ended && self.start + (self.held.len() as u64) < end {
+            let want = (end - self.start - self.held.len() as u64).max(1 << 16);
+            let before = self.held.len();
+            let got = (&mut self.inner).take(want).read_to_end(&mut self.held)?;
+            self.crc.update(&self.held[before..]);
+            self.ended = (got as u64) < want;
+        }
+        Ok(())
+    }
+
+    /// Appends bytes `offset` … `offset + length − 1`, as many as there are.
+    fn read(&mut self, index: usize, offset: u64, length: usize, out: &mut Vec<u8>) -> Result<usize> {
+        if offset < self.start {
+            return Err(Error::ReferencePassed { index, needed: offset, oldest: self.start });
+        }
+        // What lies before is dropped, but for some history; a gap is read through without being held.
+        loop {
+            let held = self.held.len() as u64;
+            let keep = HISTORY as u64;
+            let drop = (offset - self.start).saturating_sub(keep).min(held);
+            if drop as usize > HISTORY || drop == held {
+                self.held.drain(..drop as usize);
+                self.start += drop;
+            }
+            if self.ended || self.start + self.held.len() as u64 + keep >= offset {
+                break;
+            }
+            self.fill(self.start + self.held.len() as u64 + keep)?;
+        }
+        self.fill(offset + length as u64)?;
+        let at = usize::try_from(offset - self.start).unwrap_or(usize::MAX).min(self.held.len());
+        let count = length.min(self.held.len() - at);
+        out.extend_from_slice(&self.held[at..at + count]);
+        Ok(count)
+    }
+
+    /// Reads to the end of the pipe and tells what it was.
+    fn whole(&mut self) -> Result<ReferenceIdentity> {
+        while !self.ended {
+            let end = self.start + self.held.len() as u64;
+            self.held.clear();
+            self.start = end;
+            self.fill(end + (1 << 20))?;
+        }
+        Ok(ReferenceIdentity {
+            length: self.start + self.held.len() as u64,
+            crc: self.crc.clone().finalize(),
+        })
+    }
+}
+
+/// An opened reference.
+pub(crate) enum Source {
+    Random(RandomAccess),
+    Pipe(Pipe),
+}
+
+impl Source {
+    /// Opens a reference. A `File` that is no regular file is a pipe.
+    pub(crate) fn open(reference: Reference) -> Result<Self> {
+        Ok(match reference {
+            Reference::File(file) => {
+                let metadata = file.metadata()?;
+                if metadata.is_file() {
+                    Self::Random(RandomAccess::File(Arc::new(file), metadata.len()))
+                } else {
+                    return Self::open(Reference::Pipe(Box::new(file)));
+                }
+            }
+            Reference::Bytes(bytes) => Self::Random(RandomAccess::Bytes(bytes)),
+            Reference::Pipe(inner) => Self::Pipe(Pipe {
+                inner,
+                start: 0,
+                held: Vec::new(),
+                crc: crc32fast::Hasher::new(),
+                ended: false,
+            }),
+        })
+    }
+
+    /// Random access, where there is.
+    pub(crate) fn random(&self) -> Option<&RandomAccess> {
+        match self {
+            Self::Random(random) => Some(random),
+            Self::Pipe(_) => None,
+        }
+    }
+
+    /// Appends bytes from `offset` on, at most `length`; returns how many there were.
+    pub(crate) fn read(&mut self, index: usize, offset: u64, length: usize, out: &mut Vec<u8>) -> Result<usize> {
+        match self {
+            Self::Random(random) => {
+                let left = usize::try_from(random.len().saturating_sub(offset)).unwrap_or(usize::MAX);
+                let before = out.len();
+                out.resize(before + length.min(left), 0);
+                let count = random.read_at(&mut out[before..], offset)?;
+                out.truncate(before + count);
+                Ok(count)
+            }
+            Self::Pipe(pipe) => pipe.read(index, offset, length, out),
+        }
+    }
+
+    /// Length and CRC32 of all of it.
+    pub(crate) fn whole(&mut self) -> Result<ReferenceIdentity> {
+        match self {
+            Self::Pipe(pipe) => pipe.whole(),
+            Self::Random(random) => {
+                let mut crc = crc32fast::Hasher::new();
+                let mut buffer = vec![0; 1 << 20];
+                let mut offset = 0;
+                loop {
+                    let count = random.read_at(&mut buffer, offset)?;
+                    if count == 0 {
+                        break;
+                    }
+                    crc.update(&buffer[..count]);
+                    offset += count as u64;
+                }
+                Ok(ReferenceIdentity { length: offset, crc: crc.finalize() })
+            }
+        }
+    }
 }

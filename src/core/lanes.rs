@@ -1,0 +1,115 @@
+//! The rANS lanes of a substream, decoding side (spec §11; Duda's construction, Giesen's interleaving).
+
+use crate::core::table::{DecodeEntry, FREQUENCY_BITS};
+use crate::error::{Error, Result};
+
+/// States are at least this, 2^16, between steps.
+pub const STATE_LOW: u32 = 1 << 16;
+/// Most lanes.
+pub const LANES: usize = 32;
+
+/// Lane states and the words that renormalise them.
+#[derive(Clone, Debug)]
+pub struct Lanes<'a> {
+    states: [u32; LANES],
+    count: usize,
+    words: &'a [u8],
+}
+
+impl<'a> Lanes<'a> {
+    /// Reads the states of 2^`log2` lanes (`log2` 0…5) from the start of a substream's data.
+    ///
+    /// # Errors
+    /// ULP-ENT-01, or data too short.
+    pub fn new(data: &'a [u8], log2: u8) -> Result<Self> {
+        let count = 1usize << log2.min(5);
+        let (states, words) = data
+            .split_at_checked(4 * count)
+            .ok_or(Error::Entropy("the data ends inside the lane states"))?;
+        let mut lanes = Self { states: [STATE_LOW; LANES], count, words };
+        for (state, bytes) in lanes.states.iter_mut().zip(states.chunks_exact(4)) {
+            *state = bytes.first_chunk().map_or(0, |b| u32::from_le_bytes(*b));
+            if *state < STATE_LOW {
+                return Err(Error::Entropy("a lane state below 2^16"));
+            }
+        }
+        Ok(lanes)
+    }
+
+    /// Number of lanes, 1…32.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The states, and the words not yet used: what a kernel works on.
+    pub fn parts(&mut self) -> (&mut [u32; LANES], &mut &'a [u8]) {
+        (&mut self.states, &mut self.words)
+    }
+
+    /// Token step of one lane (0…count − 1) with a decoder of 4096 entries.
+    #[inline(always)]
+    pub fn symbol(&mut self, lane: usize, slots: &[DecodeEntry]) -> u8 {
+        let x = &mut self.states[lane & (LANES - 1)];
+        let entry = slots.get((*x & 0xFFF) as usize).copied().unwrap_or(0);
+        let frequency = ((entry >> 8) & 0xFFF) + 1;
+        *x = frequency.wrapping_mul(*x >> FREQUENCY_BITS).wrapping_add(entry >> 20);
+        #[allow(clippy::cast_possible_truncation)]
+        {
+            entry as u8
+        }
+    }
+
+    /// Refills, in order, each lane that has fallen below 2^16.
+    ///
+    /// # Errors
+    /// ULP-ENT-03.
+    #[inline(always)]
+    pub fn renormalise(&mut self) -> Result<()> {
+        for x in &mut self.states[..self.count] {
+            if *x < STATE_LOW {
+                let (word, rest) = self
+                    .words
+                    .split_first_chunk()
+                    .ok_or(Error::Entropy("the words end too early"))?;
+                *x = (*x << 16) | u32::from(u16::from_le_bytes(*word));
+                self.words = rest;
+            }
+        }
+        Ok(())
+    }
+
+    /// Raw-bit passes of a row: `bits[lane]` bits each (0…64) into `raw[lane]`; lanes from `bits.len()` on take none.
+    ///
+    /// # Errors
+    /// ULP-ENT-03.
+    #[inline(always)]
+    pub fn raw_bits(&mut self, bits: &[u32], raw: &mut [u64; LANES]) -> Result<()> {
+        let most = bits.iter().copied().max().unwrap_or(0);
+        let mut done = 0;
+        while done < most {
+            for ((x, &bits), raw) in self.states.iter_mut().zip(bits).zip(raw.iter_mut()) {
+                let take = bits.saturating_sub(done).min(16);
+                *raw |= u64::from(*x & ((1 << take) - 1)) << (done & 63);
+                *x >>= take;
+            }
+            self.renormalise()?;
+            done += 16;
+        }
+        Ok(())
+    }
+
+    /// Checks that every lane is back at 2^16 and every word is used.
+    ///
+    /// # Errors
+    /// ULP-ENT-02.
+    pub fn finish(&self) -> Result<()> {
+        if !self.words.is_empty() {
+            return Err(Error::Entropy("words are left over"));
+        }
+        if self.states[..self.count].iter().any(|&x| x != STATE_LOW) {
+            return Err(Error::Entropy("a lane does not end in its initial state"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,117 @@
+//! Tokens of residuals and integers: sign, length and refinement bits modelled, the rest raw (spec §10.3).
+
+/// Tokens of classes 0, 1 and 2 (spec §9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LengthTokens {
+    /// Refinement bits r below the leading one; `None` for byte tokens.
+    pub refinement: Option<u32>,
+}
+
+impl LengthTokens {
+    /// The tokens for elements of `width` bytes.
+    #[must_use]
+    pub fn for_width(width: usize) -> Self {
+        Self {
+            refinement: match width {
+                1 => None,
+                8 => Some(1),
+                _ => Some(2),
+            },
+        }
+    }
+
+    /// Token of z.
+    #[inline(always)]
+    #[must_use]
+    #[allow(clippy::cast_possible_truncation)]
+    pub fn token(self, z: u64) -> u8 {
+        match self.refinement {
+            Some(r) if z >= 16 => {
+                let n = 63 - z.leading_zeros();
+                let refine = (z >> (n - r)) & ((1 << r) - 1);
+                (16 + 2 * ((u64::from(n - 4) << r) + refine) + (z & 1)) as u8
+            }
+            _ => z as u8,
+        }
+    }
+
+    /// Raw bits of z: bits 1 … n − r − 1.
+    #[inline(always)]
+    #[must_use]
+    pub fn raw(self, token: u8, z: u64) -> u64 {
+        (z >> 1) & low_mask(self.raw_bits(token))
+    }
+
+    /// Number of raw bits after this token.
+    #[inline(always)]
+    #[must_use]
+    pub fn raw_bits(self, token: u8) -> u32 {
+        match self.refinement {
+            Some(r) if token >= 16 => ((u32::from(token) - 16) >> (1 + r)) + 4 - r - 1,
+            _ => 0,
+        }
+    }
+
+    /// The z of a token whose raw bits are zero.
+    #[inline(always)]
+    #[must_use]
+    pub fn base(self, token: u8) -> u64 {
+        match self.refinement {
+            Some(r) if token >= 16 => {
+                let k = (u64::from(token) - 16) >> 1;
+                let n = (k >> r) + 4;
+                if n > 63 {
+                    return u64::MAX;
+                }
+                (1 << n) | ((k & ((1 << r) - 1)) << (n - u64::from(r))) | (u64::from(token) & 1)
+            }
+            _ => u64::from(token),
+        }
+    }
+
+    /// Number of tokens of the class's alphabet.
+    #[must_use]
+    pub fn alphabet(self) -> usize {
+        if self.refinement == Some(2) { 240 } else { 256 }
+    }
+}
+
+/// The mask of the low `bits` bits, 0…64.
+#[inline(always)]
+#[must_use]
+pub fn low_mask(bits: u32) -> u64 {
+    if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn token_and_raw_bits_make_z_again() {
+        for width in [1, 2, 4, 8] {
+            let tokens = LengthTokens::for_width(width);
+            let top = 8 * width as u32 - 1;
+            let samples = (0..=top).flat_map(|n| {
+                let one = 1u64 << n;
+                [one - 1, one, one + 1, one | (one >> 1), one | (one >> 2), (one << 1).wrapping_sub(1)]
+            });
+            for z in samples.filter(|z| z.leading_zeros() >= 63 - top) {
+                let token = tokens.token(z);
+                assert!(usize::from(token) < tokens.alphabet());
+                let again = tokens.base(token) + (tokens.raw(token, z) << 1);
+                assert_eq!(again, z, "width {width}");
+            }
+        }
+    }
+
+    #[test]
+    fn known_tokens() {
+        let t = LengthTokens::for_width(2);
+        assert_eq!(t.token(15), 15);
+        assert_eq!(t.token(16), 16);
+        assert_eq!(t.raw_bits(16), 1);
+        assert_eq!(t.token(0xFFFF), 16 + 2 * (4 * 11 + 3) + 1);
+        assert_eq!(t.raw_bits(t.token(0xFFFF)), 12);
+    }
+}

@@ -1,0 +1,118 @@
+//! Banks from histograms.
+
+use crate::core::bank::{Bank, TokenClass};
+use crate::core::table::FrequencyTable;
+use crate::core::thresholds::Thresholds;
+use crate::encode::cluster::cluster;
+use crate::encode::histogram::Histogram;
+use crate::encode::normalise::{cost, normalise};
+use crate::limits::MAX_TABLES;
+use crate::wire;
+
+/// What a bank is built from.
+#[derive(Clone, Debug)]
+pub struct Statistics {
+    /// Counts of scale symbols.
+    pub scales: [u32; 256],
+    /// Counts of mask symbols under the λ of groups.
+    pub masks: Option<Histogram>,
+    /// Counts of element symbols under λ.
+    pub elements: Histogram,
+}
+
+impl Statistics {
+    /// No counts, for λ from `base` on.
+    #[must_use]
+    pub fn new(base: i16, masks: bool) -> Self {
+        Self { scales: [0; 256], masks: masks.then(|| Histogram::new(base)), elements: Histogram::new(base) }
+    }
+
+    /// Adds other counts with the same base.
+    pub fn add(&mut self, other: &Self) {
+        for (a, b) in self.scales.iter_mut().zip(&other.scales) {
+            *a += b;
+        }
+        if let (Some(a), Some(b)) = (&mut self.masks, &other.masks) {
+            a.add(b);
+        }
+        self.elements.add(&other.elements);
+    }
+
+    /// What coding the counts with `bank` takes, in units of 2^−16 bits; `None` where it cannot code them.
+    #[must_use]
+    pub fn cost(&self, bank: &Bank) -> Option<u64> {
+        let group = |histogram: &Histogram, thresholds: &Thresholds, tables: &[FrequencyTable]| {
+            let map = thresholds.map();
+            let offset = i32::from(histogram.base()) - i32::from(thresholds.base);
+            let mut sum = 0u64;
+            for (i, counts) in (0i32..).zip(histogram.bins()) {
+                if counts.iter().any(|&c| c > 0) {
+                    #[allow(clippy::cast_sign_loss)]
+                    let table = map[(i + offset).clamp(0, 255) as usize];
+                    sum += cost(counts, tables.get(usize::from(table))?)?;
+                }
+            }
+            Some(sum)
+        };
+        let scales = match &bank.scale {
+            Some(table) => cost(&self.scales, table)?,
+            None if self.scales.iter().any(|&c| c > 0) => return None,
+            None => 0,
+        };
+        let masks = match &self.masks {
+            Some(masks) => group(masks, &bank.mask_thresholds, &bank.masks)?,
+            None => 0,
+        };
+        Some(scales + masks + group(&self.elements, &bank.element_thresholds, &bank.elements)?)
+    }
+}
+
+/// The bank for these counts, and its cost with its own bits, in units of 2^−16 bits; at most `limit` tables.
+#[must_use]
+pub fn build(statistics: &Statistics, class: TokenClass, limit: usize) -> (Bank, u64) {
+    let limit = limit.clamp(2, MAX_TABLES);
+    let (mask_thresholds, mask_counts) = match &statistics.masks {
+        Some(masks) => cluster(masks, limit / 2),
+        None => (Thresholds::default(), Vec::new()),
+    };
+    let (element_thresholds, mut element_counts) = cluster(&statistics.elements, limit - mask_counts.len());
+    if element_counts.is_empty() {
+        // A bank has an element table always (ULP-SUB-06), even where every block is ZERO.
+        element_counts.push([0; 256]);
+    }
+    let with_precision = |precision| {
+        let tables = |counts: &[[u32; 256]]| counts.iter().map(|c| normalise(c, precision)).collect();
+        let scales = statistics.scales.iter().any(|&c| c > 0);
+        let bank = Bank {
+            class,
+            precision,
+            scale: scales.then(|| normalise(&statistics.scales, precision)),
+            mask_thresholds: mask_thresholds.clone(),
+            masks: tables(&mask_counts),
+            element_thresholds: element_thresholds.clone(),
+            elements: tables(&element_counts),
+        };
+        let mut sum = bits(&bank);
+        sum += bank.scale.as_ref().and_then(|t| cost(&statistics.scales, t)).unwrap_or(0);
+        for (tables, counts) in [(&bank.masks, &mask_counts), (&bank.elements, &element_counts)] {
+            sum += tables.iter().zip(counts).filter_map(|(t, c)| cost(c, t)).sum::<u64>();
+        }
+        (bank, sum)
+    };
+    let mut best = with_precision(4);
+    for precision in [3, 5, 6, 2] {
+        let other = with_precision(precision);
+        if other.1 < best.1 {
+            best = other;
+        }
+    }
+    best
+}
+
+/// Bits of a bank in a stream, in units of 2^−16.
+#[must_use]
+pub fn bits(bank: &Bank) -> u64 {
+    let mut body = Vec::new();
+    wire::bank::write(bank, &mut body);
+    (body.len() as u64 * 8) << 16
+}

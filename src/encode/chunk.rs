@@ -1,0 +1,139 @@
+//! Coding of one chunk of a window (spec §7).
+
+use std::borrow::Cow;
+
+use crate::core::model::Model;
+use crate::encode::kind::{Gathered, KindPlan};
+use crate::encode::plan::Plan;
+use crate::encode::symbols::EncodeBank;
+use crate::wire::chunk_header::{ChunkHeader, Method, SubstreamHeader};
+use crate::wire::record_header::{RecordHeader, RecordType};
+
+/// A coded chunk.
+#[derive(Clone, Debug)]
+pub struct CodedChunk {
+    /// The record.
+    pub record: Vec<u8>,
+    /// CRC32 of the content.
+    pub content_crc: u32,
+    /// Bytes of the content.
+    pub length: u64,
+    /// Whether every byte equals its reference at the same place.
+    pub same: bool,
+}
+
+impl Plan<'_> {
+    /// Codes a chunk whose content is `content`.
+    #[must_use]
+    #[allow(clippy::cast_possible_truncation)]
+    pub fn encode(&self, chunk: usize, content: &[u8]) -> CodedChunk {
+        let ranges = self.ranges(chunk);
+        let mut header = ChunkHeader {
+            output_offset: self.start + self.range(chunk).start as u64,
+            output_length: content.len() as u32,
+            content_crc: crc32fast::hash(content),
+            reference_crc: 0,
+            substreams: Vec::with_capacity(ranges.len()),
+        };
+        let mut data = Vec::with_capacity(content.len() / 2);
+        let mut methods = vec![Method::Raw; self.kinds.len()];
+        for (kind, range) in ranges {
+            let before = data.len();
+            let plan = &self.kinds[kind];
+            let gathered = plan.gather(range);
+            let mut substream = substream(plan, &gathered, self.banks[kind].as_ref(), &mut data);
+            substream.length = (data.len() - before) as u32;
+            methods[kind] = substream.method;
+            header.substreams.push(substream);
+        }
+        let parts = self.parts(chunk);
+        let mut crc = crc32fast::Hasher::new();
+        for (kind, range) in parts.iter().filter(|p| methods[p.0].uses_reference()) {
+            self.kinds[*kind].reference_bytes(range.clone(), |bytes| crc.update(bytes));
+        }
+        header.reference_crc = crc.finalize();
+        let count = header.substreams.len() as u16;
+        let length = (ChunkHeader::size(count) + data.len()) as u32;
+        let mut record = Vec::with_capacity(RecordHeader::SIZE + length as usize);
+        RecordHeader { kind: RecordType::Chunk, flags: 0, count, length }.write(&mut record);
+        header.write(&mut record);
+        record.extend_from_slice(&data);
+        let start = header.output_offset;
+        let same = parts.iter().all(|(kind, range)| {
+            methods[*kind] == Method::Same && self.kinds[*kind].in_place(range.clone(), self.start, start)
+        });
+        CodedChunk { record, content_crc: header.content_crc, length: content.len() as u64, same }
+    }
+}
+
+impl KindPlan<'_> {
+    /// Gives the reference bytes of elements `range`, unconverted, in order.
+    fn reference_bytes(&self, range: std::ops::Range<usize>, mut f: impl FnMut(&[u8])) {
+        let first = self.members.partition_point(|m| m.before + m.span.elements() <= range.start);
+        for m in self.members[first..].iter().take_while(|m| m.before < range.end) {
+            let start = range.start.saturating_sub(m.before);
+            let end = (range.end - m.before).min(m.span.elements());
+            if let Some(r) = m.span.part(start, end).reference {
+                f(r.bytes);
+            }
+        }
+    }
+
+    /// Whether the elements' references are unconverted.
+    fn in_place(&self, _range: std::ops::Range<usize>, _window: u64, _start: u64) -> bool {
+        self.kind.reference.is_some_and(|r| r.element == self.kind.element)
+    }
+}
+
+/// Codes the elements of one kind, by the cheapest method; appends the data.
+#[allow(clippy::cast_possible_truncation)]
+fn substream(plan: &KindPlan<'_>, gathered: &Gathered<'_>, bank: Option<&EncodeBank>, data: &mut Vec<u8>) -> SubstreamHeader {
+    let elements = gathered.elements();
+    let width = plan.kind.element.width();
+    let start = data.len();
+    if plan.kind.reference.is_some() && elements.next == elements.reference {
+        return SubstreamHeader::simple(Method::Same, 0);
+    }
+    let first = elements.next.get(..width).unwrap_or(&[]);
+    if elements.next.chunks_exact(width).all(|e| e == first) {
+        data.extend_from_slice(first);
+        return SubstreamHeader::simple(Method::Constant, 0);
+    }
+    if let (Some(coding), Some(bank)) = (plan.coding, bank) {
+        let count = coding.count(&elements);
+        let scales = coding.scales(&coding.units(elements), count);
+        let lanes = lanes(count);
+        coding.encode(elements, &scales, bank, lanes, data);
+        if data.len() - start < elements.next.len() {
+            return SubstreamHeader {
+                method: match coding.model {
+                    Model::Residual => Method::Residual,
+                    Model::Mask => Method::Mask,
+                    Model::Plain => Method::Plain,
+                },
+                bank: plan.bank,
+                block: coding.block,
+                shift: coding.shift,
+                lanes,
+                profiles: !elements.profiles.is_empty(),
+                scale_base: scales.base,
+                length: 0,
+            };
+        }
+        data.truncate(start);
+    }
+    data.extend_from_slice(&Cow::Borrowed(elements.next));
+    SubstreamHeader::simple(Method::Raw, 0)
+}
+
+/// log2 of the lanes for so many elements: a lane costs three bytes, and few elements need no speed.
+fn lanes(count: usize) -> u8 {
+    match count {
+        0..256 => 0,
+        256..1024 => 1,
+        1024..4096 => 2,
+        4096..16_384 => 3,
+        16_384..32_768 => 4,
+        _ => 5,
+    }
+}

@@ -1,0 +1,154 @@
+//! What a coding would cost, from a sample.
+
+use crate::core::bank::TokenClass;
+use crate::core::element::{Class, ElementType};
+use crate::core::model::Model;
+use crate::core::plain::PlainForm;
+use crate::core::plain::PlainTokens;
+use crate::core::token::LengthTokens;
+use crate::encode::bank::Statistics;
+use crate::encode::histogram::Histogram;
+use crate::encode::log2::{entropy, log2};
+use crate::encode::symbols::{Coding, Elements};
+
+/// λ bins that an estimate takes together: cheaper and less fooled by small samples than single ones.
+const COARSE: usize = 4;
+
+/// A stretch of consecutive elements.
+#[derive(Clone, Debug, Default)]
+pub struct Run {
+    /// The elements.
+    pub next: Vec<u8>,
+    /// Their references, converted; empty without.
+    pub reference: Vec<u8>,
+    /// Their profile values, or empty.
+    pub profiles: Vec<i8>,
+}
+
+impl Run {
+    /// The run as elements.
+    #[must_use]
+    pub fn elements(&self) -> Elements<'_> {
+        Elements { next: &self.next, reference: &self.reference, profiles: &self.profiles }
+    }
+}
+
+/// The plain form that suits a sample: signs are modelled where they are skewed.
+#[must_use]
+pub fn plain_class(element: ElementType, shift: u8, runs: &[Run]) -> TokenClass {
+    let Class::Float { mantissa, .. } = element.class() else {
+        return TokenClass::of_lengths(element);
+    };
+    let width = element.width();
+    if width == 1 {
+        return TokenClass::Byte;
+    }
+    let signs = runs.iter().flat_map(|r| r.next.chunks_exact(width)).filter_map(<[u8]>::last);
+    let (count, negative) = signs.fold((0u64, 0u64), |(n, k), byte| (n + 1, k + u64::from(byte >> 7)));
+    let sign = count > 0 && negative.abs_diff(count - negative) * 8 > count;
+    let top = mantissa > u32::from(shift);
+    let window = (254 >> (u8::from(sign) + u8::from(top))).min(127);
+    // A block's largest values stand up to 2^15 above its mean; far below it there is room to ESC.
+    TokenClass::Plain(PlainForm { sign, top, centre: window - 17, window })
+}
+
+/// A coding of this model, blocks to be chosen.
+#[must_use]
+pub fn coding(model: Model, element: ElementType, shift: u8, runs: &[Run]) -> Coding {
+    let class = match model {
+        Model::Plain => plain_class(element, shift, runs),
+        Model::Residual | Model::Mask => TokenClass::of_lengths(element),
+    };
+    Coding { model, element, shift, block: 0, class, hold: 1 }
+}
+
+/// Statistics of the runs under a coding, λ from `base` on.
+#[must_use]
+pub fn statistics(coding: &Coding, runs: &[Run], base: i16) -> Statistics {
+    let mut statistics = Statistics::new(base, coding.model == Model::Mask);
+    for run in runs {
+        let elements = run.elements();
+        let scales = coding.scales(&coding.units(elements), coding.count(&elements));
+        coding.statistics(elements, &scales, &mut statistics);
+    }
+    statistics
+}
+
+/// Cost of coding `of` elements like those sampled, in units of 2^−16 bits.
+#[must_use]
+pub fn cost(coding: &Coding, statistics: &Statistics, sampled: usize, of: u64) -> u64 {
+    let (code, model) = code_and_model(coding, statistics);
+    let scaled = u128::from(code) * u128::from(of) / (sampled.max(1) as u128);
+    u64::try_from(scaled).unwrap_or(u64::MAX).saturating_add(model)
+}
+
+fn code_and_model(coding: &Coding, statistics: &Statistics) -> (u64, u64) {
+    let mut code = 0;
+    let mut model = 0;
+    let mut group = |counts: &[u32]| {
+        code += entropy(counts);
+        // What describing the counts takes: some bits for each symbol, more where there is more to tell.
+        let total: u64 = counts.iter().map(|&c| u64::from(c)).sum();
+        let symbols = counts.iter().filter(|&&c| c > 0).count() as u64;
+        model += symbols * (2 << 16).max(log2(total) / 2);
+    };
+    group(&statistics.scales);
+    for histogram in statistics.masks.iter().chain([&statistics.elements]) {
+        coarse(histogram, &mut group);
+    }
+    let bits = raw_bits(coding);
+    for counts in statistics.elements.bins() {
+        code += counts.iter().zip(&bits).map(|(&c, &b)| (u64::from(c) * b) << 16).sum::<u64>();
+    }
+    (code, model)
+}
+
+fn coarse(histogram: &Histogram, f: &mut impl FnMut(&[u32])) {
+    let mut sum = [0u32; 256];
+    let mut filled = 0;
+    for counts in histogram.bins() {
+        for (a, b) in sum.iter_mut().zip(counts) {
+            *a += b;
+        }
+        filled += 1;
+        if filled == COARSE {
+            if sum.iter().any(|&c| c > 0) {
+                f(&sum);
+            }
+            sum = [0; 256];
+            filled = 0;
+        }
+    }
+}
+
+/// Raw bits after each token.
+fn raw_bits(coding: &Coding) -> [u64; 256] {
+    let mut bits = [0; 256];
+    let lengths = LengthTokens::for_width(coding.element.width());
+    let plain = match coding.class {
+        TokenClass::Plain(form) => PlainTokens::new(coding.element, coding.shift, form),
+        _ => None,
+    };
+    for (token, bits) in (0..=255u8).zip(&mut bits) {
+        *bits = plain.map_or_else(|| lengths.raw_bits(token), |p| p.raw_bits(token)).into();
+    }
+    bits
+}
+
+/// λ of bin 0 that keeps nearly all of the sample's λ apart: the lowest ones share a bin.
+#[must_use]
+#[allow(clippy::cast_possible_truncation)]
+pub fn base(coding: &Coding, runs: &[Run]) -> i16 {
+    let mut lambdas: Vec<i16> = Vec::new();
+    for run in runs {
+        let elements = run.elements();
+        let scales = coding.scales(&coding.units(elements), coding.count(&elements));
+        coding.lambdas(elements, &scales, &mut lambdas);
+    }
+    if lambdas.is_empty() {
+        return 0;
+    }
+    let rank = lambdas.len() / 2048;
+    let (_, &mut low, _) = lambdas.select_nth_unstable(rank);
+    low.saturating_sub(8)
+}

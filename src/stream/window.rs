@@ -1,0 +1,123 @@
+//! Windows: what an encoder gathers before it decides (coding-model §5).
+
+use std::ops::Range;
+
+use crate::core::element::ElementType;
+use crate::encode::bank::Statistics;
+use crate::encode::chunk::CodedChunk;
+use crate::encode::level::Level;
+use crate::encode::plan::{Plan, Slots};
+use crate::encode::span::{InputSpan, SpanReference};
+use crate::error::Result;
+use crate::stream::pool::Pool;
+use crate::stream::reference::Source;
+
+/// Content bytes of a window, about.
+pub(crate) const WINDOW: usize = 32 << 20;
+/// Longest chunk.
+pub(crate) const MAX_CHUNK: usize = 4 << 20;
+
+/// Elements of a window that are typed alike, and where their reference may stand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TypedRange {
+    /// Bytes of the window.
+    pub(crate) bytes: Range<usize>,
+    pub(crate) element: ElementType,
+    /// Row length in elements, 0 where unknown.
+    pub(crate) columns: u32,
+    /// Index, type and offset.
+    pub(crate) reference: Option<(u8, ElementType, u64)>,
+}
+
+/// Codes one window: Layout, Bind and Chunk records into `out`, and the chunks' CRCs.
+pub(crate) fn encode(
+    data: &[u8],
+    start: u64,
+    ranges: &[TypedRange],
+    references: &mut [Source],
+    slots: &mut Slots,
+    level: Level,
+    pool: &Pool,
+    out: &mut Vec<u8>,
+) -> Result<Vec<CodedChunk>> {
+    let (reference_bytes, places) = load(ranges, references)?;
+    let spans = spans(data, ranges, &reference_bytes, &places);
+    let mut plan = Plan::new(start, &spans, level, MAX_CHUNK);
+    let chunks: Vec<usize> = (0..plan.chunks()).collect();
+    let statistics = pool.sum(
+        &chunks,
+        || plan.no_statistics(),
+        |mut sum, &chunk| {
+            plan.count(chunk, &mut sum);
+            sum
+        },
+        |mut a: Vec<Option<Statistics>>, b| {
+            for (a, b) in a.iter_mut().zip(&b) {
+                if let (Some(a), Some(b)) = (a, b) {
+                    a.add(b);
+                }
+            }
+            a
+        },
+    );
+    #[allow(clippy::cast_possible_truncation)]
+    plan.bind(&statistics, slots, references.len() as u8, out);
+    drop(statistics);
+    let plan = &plan;
+    Ok(pool.map(&chunks, |&chunk| {
+        let content = data.get(plan.range(chunk)).unwrap_or(&[]);
+        plan.encode(chunk, content)
+    }))
+}
+
+/// Reads the reference bytes of the ranges, neighbours in one go; a range's bytes lie at its place, as many as there are.
+fn load(ranges: &[TypedRange], references: &mut [Source]) -> Result<(Vec<u8>, Vec<Range<usize>>)> {
+    let mut bytes = Vec::new();
+    let mut places = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        let before = bytes.len();
+        if let Some((index, element, offset)) = range.reference {
+            if let Some(source) = references.get_mut(usize::from(index)) {
+                let length = range.bytes.len() / range.element.width() * element.width();
+                source.read(index.into(), offset, length, &mut bytes)?;
+            }
+        }
+        places.push(before..bytes.len());
+    }
+    Ok((bytes, places))
+}
+
+/// The ranges as spans: whole elements, cut where their reference ends.
+fn spans<'a>(data: &'a [u8], ranges: &[TypedRange], reference_bytes: &'a [u8], places: &[Range<usize>]) -> Vec<InputSpan<'a>> {
+    let mut spans = Vec::with_capacity(ranges.len());
+    for (range, place) in ranges.iter().zip(places) {
+        let next = data.get(range.bytes.clone()).unwrap_or(&[]);
+        let reference = range.reference.map(|(index, element, offset)| SpanReference {
+            index,
+            element,
+            offset,
+            bytes: reference_bytes.get(place.clone()).unwrap_or(&[]),
+        });
+        let width = range.element.width();
+        let whole = next.len() / width;
+        let covered = reference.map_or(0, |r| (r.bytes.len() / r.element.width()).min(whole));
+        let span = InputSpan { element: range.element, next, columns: range.columns, reference };
+        let mut push = |from: usize, to: usize, with: bool| {
+            if to > from {
+                let mut part = span.part(from, to);
+                part.reference = part.reference.filter(|_| with);
+                if from > 0 && range.columns > 0 && from % range.columns as usize != 0 {
+                    part.columns = 0;
+                }
+                spans.push(part);
+            }
+        };
+        push(0, covered, true);
+        push(covered, whole, false);
+        let tail = next.get(whole * width..).unwrap_or(&[]);
+        if !tail.is_empty() {
+            spans.push(InputSpan { element: ElementType::Bytes, next: tail, columns: 0, reference: None });
+        }
+    }
+    spans
+}

@@ -1,0 +1,91 @@
+//! What the tests share.
+#![allow(dead_code, missing_docs, unreachable_pub)]
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ulpack::{Decoder, DecoderOptions, ElementType, Encoder, EncoderOptions, Error, Reference, Typing};
+
+/// Options with a fixed element type.
+pub fn fixed(element: ElementType) -> EncoderOptions {
+    let mut options = EncoderOptions::default();
+    options.typing = Typing::Fixed(element);
+    options.threads = 1;
+    options
+}
+
+/// One reference in memory, or none.
+pub fn references(reference: Option<&[u8]>) -> Vec<Reference> {
+    reference.map(|r| Reference::Bytes(Arc::from(r))).into_iter().collect()
+}
+
+pub fn compress(content: &[u8], reference: Option<&[u8]>, options: &EncoderOptions) -> Vec<u8> {
+    let mut encoder = Encoder::new(Vec::new(), options.clone(), references(reference)).unwrap();
+    encoder.write_all(content).unwrap();
+    encoder.finish().unwrap().0
+}
+
+/// All content up to the end or the first error, and that error.
+pub fn decompress(stream: &[u8], reference: Option<&[u8]>) -> (Vec<u8>, Option<Error>) {
+    let mut options = DecoderOptions::default();
+    options.threads = 1;
+    decompress_with(stream, references(reference), options)
+}
+
+pub fn decompress_with(stream: &[u8], references: Vec<Reference>, options: DecoderOptions) -> (Vec<u8>, Option<Error>) {
+    let mut decoder = Decoder::new(stream, options, references);
+    let mut content = Vec::new();
+    loop {
+        match decoder.next_chunk() {
+            Ok(Some(bytes)) => content.extend_from_slice(bytes),
+            Ok(None) => return (content, None),
+            Err(error) => return (content, Some(error)),
+        }
+    }
+}
+
+pub fn round_trip(content: &[u8], reference: Option<&[u8]>, options: &EncoderOptions) -> usize {
+    let stream = compress(content, reference, options);
+    let (back, error) = decompress(&stream, reference);
+    assert!(error.is_none(), "{error:?}");
+    assert!(back == content, "content differs");
+    stream.len()
+}
+
+/// A file of `../shared/data`, or `None` with a note where the data is absent.
+pub fn shared(name: &str) -> Option<PathBuf> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data").join(name);
+    if path.exists() {
+        Some(path)
+    } else {
+        eprintln!("note: ../shared/data/{name} is absent, skipped");
+        None
+    }
+}
+
+/// Pseudo-random numbers (splitmix64).
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.next() % n.max(1)
+    }
+
+    pub fn bytes(&mut self, n: usize) -> Vec<u8> {
+        (0..n).map(|_| (self.next() >> 32) as u8).collect()
+    }
+
+    /// About a standard normal number.
+    pub fn normal(&mut self) -> f64 {
+        (0..12).map(|_| self.next() as f64 / u64::MAX as f64).sum::<f64>() - 6.0
+    }
+}

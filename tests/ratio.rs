@@ -1,0 +1,42 @@
+//! Sizes on the real trajectories: at most those of the issue that asked for them.
+
+mod common;
+
+use common::{fixed, round_trip, shared};
+use ulpack::ElementType::{self, Bf16, F16, F32};
+
+/// Element type, previous file (or none), file, largest compressed/input.
+const FIXED: [(ElementType, Option<&str>, &str, f64); 13] = [
+    (Bf16, Some("bf16-step01600"), "bf16-step01601", 0.080),
+    (Bf16, Some("bf16-step01600"), "bf16-step01610", 0.214),
+    (Bf16, Some("bf16-step01600"), "bf16-step01700", 0.335),
+    (Bf16, Some("bf16-step01200"), "bf16-step01600", 0.463),
+    (Bf16, Some("rl-bf16-step020"), "rl-bf16-step021", 0.0103),
+    (F16, Some("f16-step01600"), "f16-step01700", 0.522),
+    (F32, Some("f32-step01600"), "f32-step01610", 0.607),
+    (F32, Some("f32-step01600"), "f32-step01700", 0.670),
+    (F32, Some("optim-f32-step01600"), "optim-f32-step01700", 0.825),
+    (Bf16, None, "bf16-step01700", 0.660),
+    (F16, None, "f16-step01700", 0.848),
+    (F32, None, "f32-step01700", 0.832),
+    (F32, None, "optim-f32-step01700", 0.822),
+];
+
+#[test]
+fn fixed_types_reach_their_sizes() {
+    let mut failures = Vec::new();
+    for (element, prev, next, most) in FIXED {
+        let read = |name: &str| {
+            shared(&format!("trajectory/{name}.safetensors")).map(|path| std::fs::read(path).unwrap())
+        };
+        let Some(content) = read(next) else { continue };
+        let reference = prev.and_then(read);
+        let size = round_trip(&content, reference.as_deref(), &fixed(element));
+        let ratio = size as f64 / content.len() as f64;
+        println!("{:>20} -> {next:<20} {ratio:.4} (at most {most})", prev.unwrap_or("-"));
+        if ratio > most {
+            failures.push((next, ratio, most));
+        }
+    }
+    assert!(failures.is_empty(), "{failures:?}");
+}
