@@ -21,7 +21,9 @@ macro_rules! files {
     };
 }
 
-files!(arguments, help, output, refusals, terminal);
+files!(
+    arguments, damage, help, messages, output, references, refusals, signals, terminal
+);
 
 #[test]
 fn every_file_is_listed() {
@@ -181,8 +183,18 @@ fn matches_line(pattern: &str, line: &str) -> bool {
     })
 }
 
+/// Text for the report of a failure: on its own lines, printable, not endless.
 fn indent(text: &str) -> String {
-    text.lines().map(|line| format!("    {line}\n")).collect()
+    let printable = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    let lines = text.lines().take(30);
+    lines
+        .map(|line| {
+            format!(
+                "    {}\n",
+                line.chars().map(printable).take(300).collect::<String>()
+            )
+        })
+        .collect()
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use ulpack::{Error, ErrorClass};
+use ulpack::Error;
 
 use super::exit::Exit;
 
@@ -62,7 +62,13 @@ impl Failure {
     pub(super) fn library(subject: &str, error: &Error) -> Self {
         match error.rule() {
             Error::Io(error) => Self::io(subject, error),
-            rule if rule.class() == ErrorClass::Usage => Self {
+            // It has no place: the input is something else altogether.
+            rule @ Error::NotUlp => Self {
+                subject: Some(subject.to_owned()),
+                text: rule.to_string(),
+                exit: rule.class().into(),
+            },
+            rule @ Error::Usage(_) => Self {
                 subject: None,
                 text: error.to_string(),
                 exit: rule.class().into(),

@@ -141,7 +141,9 @@ fn coding() -> Vec<Arg> {
             .action(ArgAction::Append)
             .value_parser(value_parser!(OsString))
             .help("Store a key and a value in the stream; repeatable"),
-        flag("sha256").help("Store the content's SHA-256 in the stream"),
+        flag("sha256")
+            .help("Store the content's SHA-256 in the stream, or check it")
+            .long_help("Store the content's SHA-256 in the stream; with -d or -t check it, where the stream has one"),
     ]);
     args.into_iter()
         .map(|arg| arg.help_heading(HEADING))

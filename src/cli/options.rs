@@ -98,6 +98,7 @@ impl Options {
         let mut decoder = DecoderOptions::default();
         decoder.threads = threads;
         decoder.memory = memory;
+        decoder.sha256 = encoder.sha256;
         decoder.salvage = matches.get_flag("salvage");
 
         Ok(Self {
