@@ -34,6 +34,11 @@ pub(super) fn rough(bytes: u64) -> String {
     format!("{value:.2} {unit}")
 }
 
+/// Bytes of memory, in MiB, rounded up: what `--memory` takes.
+pub(super) fn memory(bytes: u64) -> String {
+    format!("{} MiB", exact(bytes.div_ceil(1 << 20)))
+}
+
 /// Coded size over content size.
 pub(super) fn ratio(content: u64, coded: u64) -> String {
     if content == 0 {
@@ -71,6 +76,7 @@ mod tests {
         assert_eq!(rough(999_994), "999.99 kB");
         assert_eq!(rough(999_999), "1.00 MB");
         assert_eq!(rough(u64::MAX), "18.45 EB");
+        assert_eq!(memory((20 << 20) + 1), "21 MiB");
         assert_eq!(ratio(0, 68), "-");
         assert_eq!(ratio(1000, 80), "0.0800");
         assert_eq!(speed(3_000_000, Duration::from_secs(2)), "1.5 MB/s");

@@ -5,6 +5,7 @@ use std::io;
 
 use ulpack::Error;
 
+use super::amounts;
 use super::exit::Exit;
 
 /// An end of the command that is not a good one.
@@ -60,24 +61,27 @@ impl Failure {
 
     /// The library gave up on `subject`.
     pub(super) fn library(subject: &str, error: &Error) -> Self {
-        match error.rule() {
-            Error::Io(error) => Self::io(subject, error),
+        let rule = error.rule();
+        let text = match rule {
+            Error::Io(error) => return Self::io(subject, error),
+            Error::Usage(text) => return Self::usage(text.as_str()),
             // It has no place: the input is something else altogether.
-            rule @ Error::NotUlp => Self {
-                subject: Some(subject.to_owned()),
-                text: rule.to_string(),
-                exit: rule.class().into(),
-            },
-            rule @ Error::Usage(_) => Self {
-                subject: None,
-                text: error.to_string(),
-                exit: rule.class().into(),
-            },
-            rule => Self {
-                subject: Some(subject.to_owned()),
-                text: error.to_string(),
-                exit: rule.class().into(),
-            },
+            Error::NotUlp => rule.to_string(),
+            Error::OverLimit {
+                what: "memory",
+                needed,
+                allowed,
+            } => format!(
+                "needs {} of memory, --memory allows {} bytes",
+                amounts::memory(*needed),
+                amounts::exact(*allowed)
+            ),
+            _ => error.to_string(),
+        };
+        Self {
+            subject: Some(subject.to_owned()),
+            text,
+            exit: rule.class().into(),
         }
     }
 

@@ -16,7 +16,7 @@ pub(super) fn command() -> Command {
         .version(env!("CARGO_PKG_VERSION"))
         .about(help::ABOUT)
         .after_help(help::SHORT_END)
-        .after_long_help(help::LONG_END)
+        .after_long_help(help::long_end())
         .override_usage("ulp [OPTIONS] [FILE]")
         // Aliases and scripts repeat flags; no harm in it.
         .args_override_self(true)

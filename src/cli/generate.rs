@@ -1,10 +1,14 @@
 //! `--generate`: the man page and the shells' completions, from the definition of the flags.
 
+use std::io;
+
 use clap::ArgMatches;
 use clap_complete::Shell;
+use clap_mangen::Man;
+use clap_mangen::roff::{Roff, bold, roman};
 
 use super::failure::Failure;
-use super::flags;
+use super::{flags, help};
 
 /// What can be asked for.
 pub(super) const NAMES: [&str; 4] = ["man", "complete-bash", "complete-zsh", "complete-fish"];
@@ -31,13 +35,33 @@ impl Generate {
     pub(super) fn render(&self) -> Result<Vec<u8>, Failure> {
         let mut text = Vec::new();
         match self {
-            Self::Man => clap_mangen::Man::new(flags::command())
-                .render(&mut text)
-                .map_err(|error| Failure::io("man page", &error))?,
+            Self::Man => man(&mut text).map_err(|error| Failure::io("man page", &error))?,
             Self::Completions(shell) => {
                 clap_complete::generate(*shell, &mut flags::command(), "ulp", &mut text);
             }
         }
         Ok(text)
     }
+}
+
+fn man(text: &mut Vec<u8>) -> io::Result<()> {
+    let man = Man::new(flags::command());
+    man.render_title(text)?;
+    man.render_name_section(text)?;
+    man.render_synopsis_section(text)?;
+    man.render_description_section(text)?;
+    man.render_options_section(text)?;
+    let mut roff = Roff::new();
+    for section in &help::SECTIONS {
+        roff.control("SH", [section.title.to_uppercase().as_str()]);
+        if !section.text.is_empty() {
+            roff.text([roman(section.text)]);
+        }
+        for (term, meaning) in section.items {
+            roff.control("TP", []);
+            roff.text([bold(*term)]);
+            roff.text([roman(*meaning)]);
+        }
+    }
+    roff.to_writer(text)
 }

@@ -1,4 +1,4 @@
-//! Prose of the help and the man page.
+//! Prose of the long help and of the man page, which both come from the same sections.
 
 pub(super) const ABOUT: &str =
     "Lossless streaming compression of checkpoints, with the previous one as reference";
@@ -9,38 +9,115 @@ Compress against the checkpoint before, and back:
   ulp -d --ref prev.bin < d.ulp > next.bin
 More: ulp --help";
 
-pub(super) const LONG_END: &str = "\
-The input is read once, from its start to its end, and is never changed or removed. Options may come in any order; after '--' \
-an argument is a FILE. Several streams one after the other decompress to their contents one after the other. Options that only \
-matter for compression are accepted and ignored with -d, -t and -l, as in tar -I 'ulp -9 --ref prev.tar'.
+/// A section after the options.
+pub(super) struct Section {
+    pub(super) title: &'static str,
+    pub(super) text: &'static str,
+    /// Terms and what they mean.
+    pub(super) items: &'static [(&'static str, &'static str)],
+}
 
-Examples:
-  ulp --ref prev.bin < next.bin > d.ulp        compress against the checkpoint before
-  ulp -d --ref prev.bin < d.ulp > next.bin     and back
-  ulp -t --ref prev.bin d.ulp                  check without writing anything
-  ulp next.bin -o d.ulp --ref <(fetch prev)    reference from a pipe
-  tar -I 'ulp --ref prev.tar' -xf next.tar.ulp
+pub(super) const SECTIONS: [Section; 7] = [
+    Section {
+        title: "Notes",
+        text: "The input is read once, from its start to its end, and is never changed or removed. Options may come in \
+               any order; after '--' an argument is a FILE. Several streams one after the other decompress to their \
+               contents one after the other. Options that only matter for compression are ignored with -d, -t and -l, \
+               as tar -I 'ulp -9 --ref prev.tar' needs it. What has been written when the program ends with an error \
+               is a true prefix of the content, whole chunks only; a file named with -o is not made or changed then.",
+        items: &[],
+    },
+    Section {
+        title: "Examples",
+        text: "",
+        items: &[
+            (
+                "ulp --ref prev.bin < next.bin > d.ulp",
+                "compress against the checkpoint before",
+            ),
+            ("ulp -d --ref prev.bin < d.ulp > next.bin", "and back"),
+            (
+                "ulp -t --ref prev.bin d.ulp",
+                "check without writing anything",
+            ),
+            (
+                "ulp next.bin -o d.ulp --ref <(fetch prev)",
+                "a reference from a pipe",
+            ),
+            (
+                "tar -I 'ulp --ref prev.tar' -xf next.tar.ulp",
+                "inside tar, which adds -d",
+            ),
+        ],
+    },
+    Section {
+        title: "Exit codes",
+        text: "",
+        items: &[
+            ("0", "done"),
+            (
+                "1",
+                "usage or environment: a missing file, a full disk, an existing output",
+            ),
+            (
+                "2",
+                "the input is invalid or truncated, or the reference is not that of the stream",
+            ),
+            (
+                "3",
+                "the input needs a later version, a missing bank, or more than a limit allows",
+            ),
+            ("101", "an error of this program; please report it"),
+            ("141", "the reader of the output closed it"),
+        ],
+    },
+    Section {
+        title: "Summary",
+        text: "The line of -v: size of the input → size of the output; ratio: size of the stream over size of the \
+               content; speed: content, in units of 10^6 bytes per second.",
+        items: &[],
+    },
+    Section {
+        title: "Environment",
+        text: "A wrong value is reported and ignored.",
+        items: &[
+            ("ULP_LEVEL", "level where no flag gives one, 1 to 9"),
+            ("ULP_THREADS", "worker threads where -T is not given"),
+        ],
+    },
+    Section {
+        title: "Files",
+        text: "",
+        items: &[(
+            "FILE.ulp-XXXX",
+            "what FILE of -o is called until it is complete; removed after an error and at SIGINT, SIGTERM and SIGHUP",
+        )],
+    },
+    Section {
+        title: "Signals",
+        text: "",
+        items: &[("SIGUSR1", "prints the progress")],
+    },
+];
 
-The summary of -v: content size → stream size, or the other way round; ratio: stream size over content size; speed: content, in \
-units of 10^6 bytes per second.
-
-Exit codes:
-  0    done
-  1    usage or environment: a missing file, a full disk, an existing output
-  2    the input is invalid or truncated, or the reference is not the one the stream was made with
-  3    the input needs a later version, a missing bank, or more than a limit allows
-  101  an error of this program; please report it
-  141  the reader of the output closed it
-Whatever has been written when it ends with an error is a true prefix of the content, whole chunks only; a file named with -o \
-is not made or changed then.
-
-Environment:
-  ULP_LEVEL    level where no flag gives one, 1 to 9
-  ULP_THREADS  worker threads where -T is not given
-A wrong value is reported and ignored.
-
-Files:
-  FILE.ulp-XXXX  what -o FILE is called until it is complete; removed after an error and at SIGINT, SIGTERM and SIGHUP
-
-Signals:
-  SIGUSR1 prints the progress";
+/// The sections as text, for a terminal.
+pub(super) fn long_end() -> String {
+    const WIDTH: usize = 13;
+    let mut text = String::new();
+    for section in &SECTIONS {
+        text.push_str(&format!("{}:\n", section.title));
+        if !section.text.is_empty() {
+            text.push_str(&format!("  {}\n", section.text));
+        }
+        for (term, meaning) in section.items {
+            // Short terms beside their meaning, long ones above it.
+            if term.len() < WIDTH {
+                text.push_str(&format!("  {term:<WIDTH$}{meaning}\n"));
+            } else {
+                text.push_str(&format!("  {term}\n  {:WIDTH$}{meaning}\n", ""));
+            }
+        }
+        text.push('\n');
+    }
+    text
+}
