@@ -184,9 +184,7 @@ impl Error {
             | Self::BankMissing(_) => ErrorClass::Unsupported,
             Self::OverLimit { .. } => ErrorClass::OverLimit,
             Self::Io(_) => ErrorClass::Io,
-            Self::Usage(_) | Self::ReferenceMissing { .. } | Self::ReferencePassed { .. } => {
-                ErrorClass::Usage
-            }
+            Self::Usage(_) | Self::ReferenceMissing { .. } | Self::ReferencePassed { .. } => ErrorClass::Usage,
             Self::At { source, .. } => source.class(),
         }
     }
@@ -205,11 +203,7 @@ impl Error {
     pub fn at(self, chunk: Option<u64>, offset: u64) -> Self {
         match self {
             Self::At { .. } | Self::Io(_) => self,
-            source => Self::At {
-                chunk,
-                offset,
-                source: Box::new(source),
-            },
+            source => Self::At { chunk, offset, source: Box::new(source) },
         }
     }
 }
@@ -226,30 +220,22 @@ impl fmt::Display for Error {
             ),
             Self::Truncated => write!(f, "truncated: the input ends before the End record"),
             Self::TrailingBytes => write!(f, "trailing bytes after the last stream"),
-            Self::HeaderCrc {
-                what,
-                expected,
-                actual,
-            } => write!(f, "{what}: damaged: expected CRC {expected:08x}, found {actual:08x}"),
+            Self::HeaderCrc { what, expected, actual } => {
+                write!(f, "{what}: damaged: expected CRC {expected:08x}, found {actual:08x}")
+            }
             Self::Reserved(what) => write!(f, "{what}: reserved bits are set; a later version made this"),
             Self::Field { field, value } => write!(f, "{field}: value {value} is out of range"),
             Self::Unknown { what, value } => write!(f, "{what} {value} is not known; a later version made this"),
             Self::UnknownElementType(id) => write!(f, "element type {id} is not known; a later version made this"),
             Self::Order(what) => write!(f, "record out of order: {what}"),
             Self::Extent(what) => write!(f, "{what}: length does not fit the contents"),
-            Self::Contradiction {
-                field,
-                expected,
-                actual,
-            } => write!(f, "{field}: the record says {expected}, the stream has {actual}"),
+            Self::Contradiction { field, expected, actual } => {
+                write!(f, "{field}: the record says {expected}, the stream has {actual}")
+            }
             Self::ContentCrc { expected, actual } => {
                 write!(f, "damaged: content CRC mismatch: expected {expected:08x}, found {actual:08x}")
             }
-            Self::ReferenceMismatch {
-                index,
-                expected,
-                actual,
-            } => {
+            Self::ReferenceMismatch { index, expected, actual } => {
                 write!(f, "reference")?;
                 if let Some(index) = index {
                     write!(f, " {index}")?;
@@ -259,31 +245,18 @@ impl fmt::Display for Error {
                     " does not match: expected CRC {expected:08x}, found {actual:08x}; use the file the stream was made against"
                 )
             }
-            Self::ReferenceLength {
-                index,
-                expected,
-                actual,
-            } => write!(
+            Self::ReferenceLength { index, expected, actual } => write!(
                 f,
                 "reference {index} does not match: expected {expected} bytes, found {actual}; use the file the stream was made against"
             ),
-            Self::ReferenceShort {
-                index,
-                needed,
-                actual,
-            } => write!(
+            Self::ReferenceShort { index, needed, actual } => write!(
                 f,
                 "reference {index} does not match: {needed} bytes needed, found {actual}; use the file the stream was made against"
             ),
-            Self::ReferenceMissing { needed, given } => write!(
-                f,
-                "the stream was made against {needed} reference(s), {given} given; name them with --ref"
-            ),
-            Self::ReferencePassed {
-                index,
-                needed,
-                oldest,
-            } => write!(
+            Self::ReferenceMissing { needed, given } => {
+                write!(f, "the stream was made against {needed} reference(s), {given} given; name them with --ref")
+            }
+            Self::ReferencePassed { index, needed, oldest } => write!(
                 f,
                 "reference {index} is a pipe and byte {needed} has passed (oldest at hand: {oldest}); give it as a file"
             ),
@@ -296,23 +269,11 @@ impl fmt::Display for Error {
             }
             Self::Entropy(what) => write!(f, "damaged: {what}"),
             Self::Digest => write!(f, "content does not match its SHA-256"),
-            Self::OverLimit {
-                what,
-                needed,
-                allowed,
-            } => write!(f, "{what}: needs {needed}, {allowed} allowed"),
+            Self::OverLimit { what, needed, allowed } => write!(f, "{what}: needs {needed}, {allowed} allowed"),
             Self::Usage(message) => f.write_str(message),
             Self::Io(error) => write!(f, "{error}"),
-            Self::At {
-                chunk: Some(chunk),
-                offset,
-                source,
-            } => write!(f, "chunk {chunk} (byte {offset}): {source}"),
-            Self::At {
-                chunk: None,
-                offset,
-                source,
-            } => write!(f, "byte {offset}: {source}"),
+            Self::At { chunk: Some(chunk), offset, source } => write!(f, "chunk {chunk} (byte {offset}): {source}"),
+            Self::At { chunk: None, offset, source } => write!(f, "byte {offset}: {source}"),
         }
     }
 }

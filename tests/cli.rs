@@ -1,10 +1,7 @@
 //! The command, as shells and other programs see it: each case in `tests/cli/*.toml` is a line for bash with what it must print
 //! and how it must end.
 #![cfg(all(unix, feature = "cli"))]
-#![allow(
-    clippy::unwrap_used,
-    reason = "helpers of tests, which may fail like tests"
-)]
+#![allow(clippy::unwrap_used, reason = "helpers of tests, which may fail like tests")]
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,17 +18,13 @@ macro_rules! files {
     };
 }
 
-files!(
-    arguments, damage, help, messages, output, references, refusals, signals, terminal
-);
+files!(arguments, damage, help, messages, output, references, refusals, signals, terminal);
 
 #[test]
 fn every_file_is_listed() {
     let listed: BTreeSet<_> = FILES.iter().map(|name| format!("{name}.toml")).collect();
-    let there: BTreeSet<_> = fs::read_dir(folder())
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let there: BTreeSet<_> =
+        fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     assert_eq!(listed, there);
 }
 
@@ -59,9 +52,7 @@ struct Case {
 
 impl Case {
     fn new(table: &Table) -> Self {
-        const KEYS: [&str; 7] = [
-            "name", "run", "files", "needs", "status", "stdout", "stderr",
-        ];
+        const KEYS: [&str; 7] = ["name", "run", "files", "needs", "status", "stdout", "stderr"];
         for key in table.keys() {
             assert!(KEYS.contains(&key.as_str()), "unknown key {key}");
         }
@@ -70,18 +61,10 @@ impl Case {
         Self {
             name: text("name").to_owned(),
             run: text("run").to_owned(),
-            files: table
-                .get("files")
-                .map_or_else(Table::new, |value| value.as_table().unwrap().clone()),
-            needs: needs.map_or_else(Vec::new, |names| {
-                names
-                    .iter()
-                    .map(|name| name.as_str().unwrap().to_owned())
-                    .collect()
-            }),
-            status: table
-                .get("status")
-                .map_or(0, |value| value.as_integer().unwrap()),
+            files: table.get("files").map_or_else(Table::new, |value| value.as_table().unwrap().clone()),
+            needs: needs
+                .map_or_else(Vec::new, |names| names.iter().map(|name| name.as_str().unwrap().to_owned()).collect()),
+            status: table.get("status").map_or(0, |value| value.as_integer().unwrap()),
             stdout: text("stdout").to_owned(),
             stderr: text("stderr").to_owned(),
         }
@@ -90,13 +73,10 @@ impl Case {
     /// What is missing to run it here.
     fn missing(&self) -> Option<&str> {
         let data = root().join("../shared/data");
-        self.needs
-            .iter()
-            .map(String::as_str)
-            .find(|name| match *name {
-                "data" => !data.is_dir(),
-                program => !is_program(program),
-            })
+        self.needs.iter().map(String::as_str).find(|name| match *name {
+            "data" => !data.is_dir(),
+            program => !is_program(program),
+        })
     }
 
     /// Runs it; the reasons why it is not as it must be.
@@ -121,10 +101,9 @@ impl Case {
         if status != self.status {
             wrong += &format!("  status {status}, not {}\n", self.status);
         }
-        for (what, bytes, expected) in [
-            ("stdout", output.stdout, &self.stdout),
-            ("stderr", output.stderr, &self.stderr),
-        ] {
+        for (what, bytes, expected) in
+            [("stdout", output.stdout, &self.stdout), ("stderr", output.stderr, &self.stderr)]
+        {
             let found = String::from_utf8_lossy(&bytes).replace("\r\n", "\n");
             if !matches(expected, &found) {
                 wrong += &format!("  {what}:\n{}  not:\n{}", indent(&found), indent(expected));
@@ -152,10 +131,7 @@ fn run_file(name: &str) {
 
 /// The command's directory, then the user's.
 fn path() -> std::ffi::OsString {
-    let own = Path::new(env!("CARGO_BIN_EXE_ulp"))
-        .parent()
-        .unwrap()
-        .to_owned();
+    let own = Path::new(env!("CARGO_BIN_EXE_ulp")).parent().unwrap().to_owned();
     let theirs = std::env::var_os("PATH").unwrap_or_default();
     std::env::join_paths(std::iter::once(own).chain(std::env::split_paths(&theirs))).unwrap()
 }
@@ -168,9 +144,7 @@ fn is_program(name: &str) -> bool {
 fn matches(pattern: &str, text: &str) -> bool {
     let (patterns, lines) = (pattern.split('\n'), text.split('\n'));
     patterns.clone().count() == lines.clone().count()
-        && patterns
-            .zip(lines)
-            .all(|(pattern, line)| matches_line(pattern, line))
+        && patterns.zip(lines).all(|(pattern, line)| matches_line(pattern, line))
 }
 
 fn matches_line(pattern: &str, line: &str) -> bool {
@@ -187,14 +161,7 @@ fn matches_line(pattern: &str, line: &str) -> bool {
 fn indent(text: &str) -> String {
     let printable = |c: char| if c.is_control() { '\u{fffd}' } else { c };
     let lines = text.lines().take(30);
-    lines
-        .map(|line| {
-            format!(
-                "    {}\n",
-                line.chars().map(printable).take(300).collect::<String>()
-            )
-        })
-        .collect()
+    lines.map(|line| format!("    {}\n", line.chars().map(printable).take(300).collect::<String>())).collect()
 }
 
 #[test]

@@ -26,9 +26,8 @@ const FIXED: [(ElementType, Option<&str>, &str, f64); 13] = [
 fn fixed_types_reach_their_sizes() {
     let mut failures = Vec::new();
     for (element, prev, next, most) in FIXED {
-        let read = |name: &str| {
-            shared(&format!("trajectory/{name}.safetensors")).map(|path| std::fs::read(path).unwrap())
-        };
+        let read =
+            |name: &str| shared(&format!("trajectory/{name}.safetensors")).map(|path| std::fs::read(path).unwrap());
         let Some(content) = read(next) else { continue };
         let reference = prev.and_then(read);
         let size = round_trip(&content, reference.as_deref(), &fixed(element));

@@ -38,9 +38,7 @@ pub(super) fn run(options: Options, progress: &Arc<Progress>) -> Result<Exit, Fa
             Err(error) => return Err(Failure::io(input.subject(), &error)),
         };
         let piece = buffer.get(..count).unwrap_or_default();
-        encoder
-            .write_all(piece)
-            .map_err(|error| fail(error.into()))?;
+        encoder.write_all(piece).map_err(|error| fail(error.into()))?;
     }
     let (output, summary) = encoder.finish().map_err(fail)?;
     output.close()?;

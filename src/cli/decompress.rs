@@ -68,11 +68,7 @@ fn damage(subject: &str, summary: &Summary) -> Exit {
             damage.reason
         ));
     }
-    if summary.damaged.is_empty() {
-        Exit::Done
-    } else {
-        Exit::Invalid
-    }
+    if summary.damaged.is_empty() { Exit::Done } else { Exit::Invalid }
 }
 
 fn line(subject: &str, summary: &Summary, progress: &Progress) -> String {

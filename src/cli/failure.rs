@@ -20,20 +20,12 @@ pub(super) struct Failure {
 impl Failure {
     /// The user asked for something that cannot be.
     pub(super) fn usage(text: impl Into<String>) -> Self {
-        Self {
-            subject: None,
-            text: text.into(),
-            exit: Exit::Usage,
-        }
+        Self { subject: None, text: text.into(), exit: Exit::Usage }
     }
 
     /// `subject` cannot be used.
     pub(super) fn about(subject: &str, text: impl Into<String>) -> Self {
-        Self {
-            subject: Some(subject.to_owned()),
-            text: text.into(),
-            exit: Exit::Usage,
-        }
+        Self { subject: Some(subject.to_owned()), text: text.into(), exit: Exit::Usage }
     }
 
     /// The arguments do not parse. All of it is ours to word but the parser's hints.
@@ -52,11 +44,7 @@ impl Failure {
             io::ErrorKind::BrokenPipe => Exit::ClosedPipe,
             _ => Exit::Usage,
         };
-        Self {
-            subject: Some(subject.to_owned()),
-            text: error.to_string(),
-            exit,
-        }
+        Self { subject: Some(subject.to_owned()), text: error.to_string(), exit }
     }
 
     /// The library gave up on `subject`.
@@ -67,22 +55,14 @@ impl Failure {
             Error::Usage(text) => return Self::usage(text.as_str()),
             // It has no place: the input is something else altogether.
             Error::NotUlp => rule.to_string(),
-            Error::OverLimit {
-                what: "memory",
-                needed,
-                allowed,
-            } => format!(
+            Error::OverLimit { what: "memory", needed, allowed } => format!(
                 "needs {} of memory, --memory allows {} bytes",
                 amounts::memory(*needed),
                 amounts::exact(*allowed)
             ),
             _ => error.to_string(),
         };
-        Self {
-            subject: Some(subject.to_owned()),
-            text,
-            exit: rule.class().into(),
-        }
+        Self { subject: Some(subject.to_owned()), text, exit: rule.class().into() }
     }
 
     /// This failure with one more remark.
@@ -134,11 +114,5 @@ impl std::error::Error for Placed {
 
 /// `error`, marked as one of `subject`.
 pub(super) fn place(subject: &str, source: io::Error) -> io::Error {
-    io::Error::new(
-        source.kind(),
-        Placed {
-            subject: subject.to_owned(),
-            source,
-        },
-    )
+    io::Error::new(source.kind(), Placed { subject: subject.to_owned(), source })
 }

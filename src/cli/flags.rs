@@ -38,11 +38,7 @@ fn option(name: &'static str, value: &'static str) -> Arg {
 }
 
 fn operands() -> [Arg; 2] {
-    let operand = |name| {
-        Arg::new(name)
-            .value_parser(value_parser!(OsString))
-            .value_hint(ValueHint::FilePath)
-    };
+    let operand = |name| Arg::new(name).value_parser(value_parser!(OsString)).value_hint(ValueHint::FilePath);
     [
         operand("FILE").help("Input; standard input without it, or as '-'"),
         // Parsed only to say in words that there is one operand.
@@ -113,19 +109,10 @@ fn coding() -> Vec<Arg> {
     let level = |i: usize| {
         let name = LEVELS[i];
         let others = LEVELS.iter().filter(move |other| **other != name);
-        Arg::new(name)
-            .short(char::from(b'1' + i as u8))
-            .action(ArgAction::SetTrue)
-            .overrides_with_all(others)
+        Arg::new(name).short(char::from(b'1' + i as u8)).action(ArgAction::SetTrue).overrides_with_all(others)
     };
-    let mut args = vec![
-        level(0).help("Fast"),
-        level(4).help("The balance (the default)"),
-        level(8).help("Small"),
-    ];
-    args.extend(
-        [1, 2, 3, 5, 6, 7].map(|i| level(i).hide(true).help("The nearest of -1, -5 and -9")),
-    );
+    let mut args = vec![level(0).help("Fast"), level(4).help("The balance (the default)"), level(8).help("Small")];
+    args.extend([1, 2, 3, 5, 6, 7].map(|i| level(i).hide(true).help("The nearest of -1, -5 and -9")));
     args.extend([
         option("dtype", "TYPE")
             .value_parser(super::values::typing)
@@ -145,9 +132,7 @@ fn coding() -> Vec<Arg> {
             .help("Store the content's SHA-256 in the stream, or check it")
             .long_help("Store the content's SHA-256 in the stream; with -d or -t check it, where the stream has one"),
     ]);
-    args.into_iter()
-        .map(|arg| arg.help_heading(HEADING))
-        .collect()
+    args.into_iter().map(|arg| arg.help_heading(HEADING)).collect()
 }
 
 fn resources() -> Vec<Arg> {
@@ -180,9 +165,7 @@ fn reports() -> Vec<Arg> {
             .conflicts_with("verbose")
             .help("No notes and no automatic progress; errors are always shown"),
         flag("verbose").short('v').help("End with a summary"),
-        flag("progress")
-            .overrides_with("no-progress")
-            .help("Show progress, even without a terminal"),
+        flag("progress").overrides_with("no-progress").help("Show progress, even without a terminal"),
         flag("no-progress")
             .overrides_with("progress")
             .help("Show no progress")

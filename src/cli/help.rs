@@ -1,7 +1,6 @@
 //! Prose of the long help and of the man page, which both come from the same sections.
 
-pub(super) const ABOUT: &str =
-    "Lossless streaming compression of checkpoints, with the previous one as reference";
+pub(super) const ABOUT: &str = "Lossless streaming compression of checkpoints, with the previous one as reference";
 
 pub(super) const SHORT_END: &str = "\
 Compress against the checkpoint before, and back:
@@ -31,23 +30,11 @@ pub(super) const SECTIONS: [Section; 7] = [
         title: "Examples",
         text: "",
         items: &[
-            (
-                "ulp --ref prev.bin < next.bin > d.ulp",
-                "compress against the checkpoint before",
-            ),
+            ("ulp --ref prev.bin < next.bin > d.ulp", "compress against the checkpoint before"),
             ("ulp -d --ref prev.bin < d.ulp > next.bin", "and back"),
-            (
-                "ulp -t --ref prev.bin d.ulp",
-                "check without writing anything",
-            ),
-            (
-                "ulp next.bin -o d.ulp --ref <(fetch prev)",
-                "a reference from a pipe",
-            ),
-            (
-                "tar -I 'ulp --ref prev.tar' -xf next.tar.ulp",
-                "inside tar, which adds -d",
-            ),
+            ("ulp -t --ref prev.bin d.ulp", "check without writing anything"),
+            ("ulp next.bin -o d.ulp --ref <(fetch prev)", "a reference from a pipe"),
+            ("tar -I 'ulp --ref prev.tar' -xf next.tar.ulp", "inside tar, which adds -d"),
         ],
     },
     Section {
@@ -55,18 +42,9 @@ pub(super) const SECTIONS: [Section; 7] = [
         text: "",
         items: &[
             ("0", "done"),
-            (
-                "1",
-                "usage or environment: a missing file, a full disk, an existing output",
-            ),
-            (
-                "2",
-                "the input is invalid or truncated, or the reference is not that of the stream",
-            ),
-            (
-                "3",
-                "the input needs a later version, a missing bank, or more than a limit allows",
-            ),
+            ("1", "usage or environment: a missing file, a full disk, an existing output"),
+            ("2", "the input is invalid or truncated, or the reference is not that of the stream"),
+            ("3", "the input needs a later version, a missing bank, or more than a limit allows"),
             ("101", "an error of this program; please report it"),
             ("141", "the reader of the output closed it"),
         ],
@@ -93,11 +71,7 @@ pub(super) const SECTIONS: [Section; 7] = [
             "what FILE of -o is called until it is complete; removed after an error and at SIGINT, SIGTERM and SIGHUP",
         )],
     },
-    Section {
-        title: "Signals",
-        text: "",
-        items: &[("SIGUSR1", "prints the progress")],
-    },
+    Section { title: "Signals", text: "", items: &[("SIGUSR1", "prints the progress")] },
 ];
 
 /// The sections as text, for a terminal.

@@ -28,17 +28,11 @@ impl Opened {
             Source::File(path) => File::open(path),
         };
         let file = open().map_err(|error| Failure::io(&subject, &error))?;
-        let metadata = file
-            .metadata()
-            .map_err(|error| Failure::io(&subject, &error))?;
+        let metadata = file.metadata().map_err(|error| Failure::io(&subject, &error))?;
         if metadata.is_dir() {
             return Err(Failure::about(&subject, "is a directory; a file is needed"));
         }
-        Ok(Self {
-            subject,
-            file,
-            metadata,
-        })
+        Ok(Self { subject, file, metadata })
     }
 
     /// Where the next read takes place, in a regular file; standard input may have been read by others.
@@ -96,10 +90,7 @@ pub(super) struct Forward {
 impl Forward {
     /// Reads `opened` from where it is.
     pub(super) fn new(opened: Opened) -> Self {
-        Self {
-            subject: opened.subject,
-            file: opened.file,
-        }
+        Self { subject: opened.subject, file: opened.file }
     }
 }
 
@@ -108,8 +99,7 @@ impl Read for Forward {
         loop {
             match self.file.read(buffer) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    platform::wait(&self.file, Readiness::Read)
-                        .map_err(|error| place(&self.subject, error))?;
+                    platform::wait(&self.file, Readiness::Read).map_err(|error| place(&self.subject, error))?;
                 }
                 Err(error) => return Err(place(&self.subject, error)),
                 count => return count,

@@ -149,9 +149,7 @@ fn references(matches: &ArgMatches, input: &Source) -> Result<Vec<Source>, Failu
     match sources.iter().filter(stdin).count() {
         0 => Ok(sources),
         1 if matches!(input, Source::File(_)) => Ok(sources),
-        1 => Err(Failure::usage(
-            "--ref -: standard input is the input already; name the input as FILE",
-        )),
+        1 => Err(Failure::usage("--ref -: standard input is the input already; name the input as FILE")),
         _ => Err(Failure::usage("--ref -: standard input can be read once")),
     }
 }
@@ -160,17 +158,12 @@ fn output(matches: &ArgMatches) -> Target {
     match matches.get_one::<OsString>("output") {
         None => Target::Stdout { named: false },
         Some(name) if name == "-" => Target::Stdout { named: true },
-        Some(name) => Target::File {
-            path: PathBuf::from(name),
-            overwrite: matches.get_flag("force"),
-        },
+        Some(name) => Target::File { path: PathBuf::from(name), overwrite: matches.get_flag("force") },
     }
 }
 
 fn level(matches: &ArgMatches, quiet: bool) -> Level {
-    let given = (1..=9)
-        .zip(flags::LEVELS)
-        .find(|(_, name)| matches.get_flag(name));
+    let given = (1..=9).zip(flags::LEVELS).find(|(_, name)| matches.get_flag(name));
     let number = given.map(|(number, _)| number).or_else(|| {
         let number = variable("ULP_LEVEL", quiet, "1 to 9", |n| (1..=9).contains(n))?;
         u8::try_from(number).ok()
@@ -180,23 +173,15 @@ fn level(matches: &ArgMatches, quiet: bool) -> Level {
 
 fn threads(matches: &ArgMatches, quiet: bool) -> usize {
     let given = matches.get_one::<u16>("threads").copied();
-    given
-        .or_else(|| variable("ULP_THREADS", quiet, "0 to 1024", |n| *n <= 1024))
-        .map_or(0, values::threads)
+    given.or_else(|| variable("ULP_THREADS", quiet, "0 to 1024", |n| *n <= 1024)).map_or(0, values::threads)
 }
 
 /// A number from the environment; a wrong one must not break a script that did not set it.
 fn variable(name: &str, quiet: bool, range: &str, fits: impl Fn(&u16) -> bool) -> Option<u16> {
     let value = env::var_os(name)?;
-    let number = value
-        .to_str()
-        .and_then(|text| text.parse().ok())
-        .filter(fits);
+    let number = value.to_str().and_then(|text| text.parse().ok()).filter(fits);
     if number.is_none() && !value.is_empty() && !quiet {
-        say(&format!(
-            "{name}: '{}' is not a number from {range}; ignored",
-            shown(&value)
-        ));
+        say(&format!("{name}: '{}' is not a number from {range}; ignored", shown(&value)));
     }
     number
 }

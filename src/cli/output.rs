@@ -35,10 +35,7 @@ enum Kind {
 impl Destination {
     /// For a test of the input.
     pub(super) fn nowhere() -> Self {
-        Self {
-            subject: String::new(),
-            kind: Kind::Nowhere,
-        }
+        Self { subject: String::new(), kind: Kind::Nowhere }
     }
 
     /// Looks at `target`, and refuses one that is among the `sources` or that exists against the user's will.
@@ -53,15 +50,9 @@ impl Destination {
             None if path.is_symlink() => {
                 return Err(Failure::about(&subject, "is a symbolic link to nothing"));
             }
-            None => Kind::Regular {
-                path: path.clone(),
-                overwrite,
-            },
+            None => Kind::Regular { path: path.clone(), overwrite },
             Some(metadata) if metadata.is_dir() => {
-                return Err(Failure::about(
-                    &subject,
-                    "is a directory; -o takes a file's name",
-                ));
+                return Err(Failure::about(&subject, "is a directory; -o takes a file's name"));
             }
             Some(metadata) => {
                 refuse_same(&subject, platform::identity(&metadata), sources)?;
@@ -85,10 +76,7 @@ impl Destination {
         let file = platform::standard(&io::stdout()).map_err(fail)?;
         let metadata = file.metadata().map_err(fail)?;
         refuse_same(&subject, platform::identity(&metadata), sources)?;
-        Ok(Self {
-            subject,
-            kind: Kind::Stdout(file),
-        })
+        Ok(Self { subject, kind: Kind::Stdout(file) })
     }
 
     /// Opens it for writing.
@@ -97,18 +85,12 @@ impl Destination {
         let sink = match self.kind {
             Kind::Stdout(file) => Sink::Direct(file),
             Kind::Special(path) => Sink::Direct(open_special(&path).map_err(fail)?),
-            Kind::Regular { path, overwrite } => Sink::Temporary {
-                file: Temporary::create(&path).map_err(fail)?,
-                overwrite,
-            },
+            Kind::Regular { path, overwrite } => {
+                Sink::Temporary { file: Temporary::create(&path).map_err(fail)?, overwrite }
+            }
             Kind::Nowhere => Sink::Nowhere,
         };
-        Ok(Output {
-            subject: self.subject,
-            sink,
-            progress: Arc::clone(progress),
-            written: 0,
-        })
+        Ok(Output { subject: self.subject, sink, progress: Arc::clone(progress), written: 0 })
     }
 }
 
@@ -116,16 +98,11 @@ fn open_special(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).open(path)
 }
 
-fn refuse_same(
-    subject: &str,
-    output: Option<Identity>,
-    sources: &[Identity],
-) -> Result<(), Failure> {
+fn refuse_same(subject: &str, output: Option<Identity>, sources: &[Identity]) -> Result<(), Failure> {
     match output {
-        Some(output) if sources.contains(&output) => Err(Failure::about(
-            subject,
-            "is both input and output; write to another file",
-        )),
+        Some(output) if sources.contains(&output) => {
+            Err(Failure::about(subject, "is both input and output; write to another file"))
+        }
         _ => Ok(()),
     }
 }
@@ -159,40 +136,32 @@ impl Output {
         }
         let length = bytes.len();
         let skip = i64::try_from(length).map_err(|_| io::ErrorKind::InvalidInput)?;
-        file.file()
-            .and_then(|file| file.seek(SeekFrom::Current(skip)))
-            .map_err(|error| place(&self.subject, error))?;
+        file.file().and_then(|file| file.seek(SeekFrom::Current(skip))).map_err(|error| place(&self.subject, error))?;
         self.count(length);
         Ok(())
     }
 
     /// Finishes the output: only now does a named file appear.
     pub(super) fn close(self) -> Result<(), Failure> {
-        let Sink::Temporary {
-            mut file,
-            overwrite,
-        } = self.sink
-        else {
+        let Sink::Temporary { mut file, overwrite } = self.sink else {
             // Writes to the others are not buffered.
             return Ok(());
         };
         let written = self.written;
         // A hole at the end has no length yet.
         let kept = file.file().and_then(|file| file.set_len(written));
-        kept.and_then(|()| file.keep(overwrite))
-            .map_err(|error| match error.kind() {
-                io::ErrorKind::AlreadyExists => exists(&self.subject),
-                _ => Failure::io(&self.subject, &error),
-            })
+        kept.and_then(|()| file.keep(overwrite)).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => exists(&self.subject),
+            _ => Failure::io(&self.subject, &error),
+        })
     }
 
     /// What to add to a message about damaged input: how much of the content has left already, or what became of the file.
     pub(super) fn remains(&self) -> Option<String> {
         match self.sink {
-            Sink::Direct(_) if self.written > 0 => Some(format!(
-                "{} good bytes were written",
-                super::amounts::exact(self.written)
-            )),
+            Sink::Direct(_) if self.written > 0 => {
+                Some(format!("{} good bytes were written", super::amounts::exact(self.written)))
+            }
             Sink::Temporary { .. } => Some(format!("{} was not written", self.subject)),
             _ => None,
         }
@@ -235,9 +204,7 @@ fn write_ready(file: &mut File, bytes: &[u8]) -> io::Result<usize> {
 
 /// Whether there is nothing but zeros, looking at whole pages so that it costs little.
 fn all_zero(bytes: &[u8]) -> bool {
-    bytes
-        .chunks(4096)
-        .all(|page| page.iter().fold(0, |any, byte| any | byte) == 0)
+    bytes.chunks(4096).all(|page| page.iter().fold(0, |any, byte| any | byte) == 0)
 }
 
 /// Prints `text` on standard output: all that the command says there.

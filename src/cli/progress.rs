@@ -115,14 +115,8 @@ impl Progress {
             progress.clear();
         };
         // Without a thread there is no progress to see; the job itself goes on.
-        let thread = thread::Builder::new()
-            .name(String::from("progress"))
-            .spawn(ticker)
-            .ok()?;
-        Some(Shown {
-            stop: Some(stop),
-            thread: Some(thread),
-        })
+        let thread = thread::Builder::new().name(String::from("progress")).spawn(ticker).ok()?;
+        Some(Shown { stop: Some(stop), thread: Some(thread) })
     }
 
     fn draw(&self) {
@@ -170,11 +164,7 @@ fn left(read: u64, total: u64, elapsed: Duration) -> String {
     let total = total.max(read);
     let share = read as f64 / total as f64;
     let seconds = elapsed.as_secs_f64() * (total - read) as f64 / read as f64;
-    format!(
-        ", {:.0} %, {} left",
-        (share * 100.0).floor(),
-        amounts::clock(seconds.ceil() as u64)
-    )
+    format!(", {:.0} %, {} left", (share * 100.0).floor(), amounts::clock(seconds.ceil() as u64))
 }
 
 /// Progress that is being shown.
@@ -207,18 +197,12 @@ mod tests {
 
     #[test]
     fn the_line_knows_the_direction() {
-        for (direction, ratio) in [
-            (Direction::Compress, "0.2500"),
-            (Direction::Decompress, "4.0000"),
-        ] {
+        for (direction, ratio) in [(Direction::Compress, "0.2500"), (Direction::Decompress, "4.0000")] {
             let progress = Progress::new(String::from("x"), direction);
             progress.add_read(4000);
             progress.add_written(1000);
             let line = progress.line();
-            assert!(
-                line.starts_with(&format!("4.00 kB → 1.00 kB, ratio {ratio}, ")),
-                "{line}"
-            );
+            assert!(line.starts_with(&format!("4.00 kB → 1.00 kB, ratio {ratio}, ")), "{line}");
             assert!(!line.contains("left"));
         }
     }

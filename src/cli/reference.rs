@@ -29,9 +29,7 @@ impl References {
         };
         for source in sources {
             let mut opened = Opened::open(source)?;
-            references
-                .identities
-                .extend(platform::identity(&opened.metadata));
+            references.identities.extend(platform::identity(&opened.metadata));
             // Standard input that somebody has read from begins where they stopped.
             let reference = match opened.position() {
                 Some(0) => Reference::File(opened.file),

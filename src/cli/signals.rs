@@ -18,19 +18,9 @@ mod unix {
     use crate::cli::progress::Progress;
     use crate::cli::temporary;
 
-    #[cfg(any(
-        target_os = "macos",
-        target_os = "freebsd",
-        target_os = "openbsd",
-        target_os = "netbsd"
-    ))]
+    #[cfg(any(target_os = "macos", target_os = "freebsd", target_os = "openbsd", target_os = "netbsd"))]
     const REPORTS: [i32; 2] = [SIGUSR1, signal_hook::consts::SIGINFO];
-    #[cfg(not(any(
-        target_os = "macos",
-        target_os = "freebsd",
-        target_os = "openbsd",
-        target_os = "netbsd"
-    )))]
+    #[cfg(not(any(target_os = "macos", target_os = "freebsd", target_os = "openbsd", target_os = "netbsd")))]
     const REPORTS: [i32; 1] = [SIGUSR1];
 
     /// Signals that end the process unless it was started with them ignored, as by `nohup`.
@@ -39,9 +29,7 @@ mod unix {
     /// Watches for signals from now on.
     pub(in crate::cli) fn watch(progress: Arc<Progress>) -> io::Result<()> {
         let ignored = ignored();
-        let wanted = FATAL
-            .into_iter()
-            .filter(|signal| ignored >> (signal - 1) & 1 == 0);
+        let wanted = FATAL.into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
         // SIGXFSZ needs no more than a handler: the write that was too much then fails with an error.
         let mut signals = Signals::new(wanted.chain(REPORTS).chain([SIGXFSZ]))?;
         let watch = move || {
@@ -56,9 +44,7 @@ mod unix {
                 }
             }
         };
-        thread::Builder::new()
-            .name(String::from("signals"))
-            .spawn(watch)?;
+        thread::Builder::new().name(String::from("signals")).spawn(watch)?;
         Ok(())
     }
 
@@ -66,8 +52,7 @@ mod unix {
     fn ignored() -> u64 {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-        mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
-            .unwrap_or(0)
+        mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
     }
 }
 

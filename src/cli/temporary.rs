@@ -47,10 +47,7 @@ impl Temporary {
             _ => Err(error),
         })?;
         *guard = Some(file.path().to_owned());
-        Ok(Self {
-            file: Some(file),
-            path: path.to_owned(),
-        })
+        Ok(Self { file: Some(file), path: path.to_owned() })
     }
 
     /// The file, to write to.
@@ -78,11 +75,7 @@ impl Temporary {
         let Some(file) = self.file.take() else {
             return Ok(());
         };
-        let kept = if overwrite {
-            file.persist(&self.path)
-        } else {
-            file.persist_noclobber(&self.path)
-        };
+        let kept = if overwrite { file.persist(&self.path) } else { file.persist_noclobber(&self.path) };
         // A file that is not kept is removed with the error.
         let kept = kept.map(drop).map_err(|error| error.error);
         *guard = None;
@@ -101,10 +94,7 @@ impl Drop for Temporary {
 }
 
 fn create_in(directory: &Path, prefix: &OsString) -> io::Result<NamedTempFile> {
-    Builder::new()
-        .prefix(prefix)
-        .rand_bytes(4)
-        .tempfile_in(directory)
+    Builder::new().prefix(prefix).rand_bytes(4).tempfile_in(directory)
 }
 
 fn directory(path: &Path) -> &Path {

@@ -11,12 +11,10 @@ pub(super) fn check(options: &Options) -> Result<(), Failure> {
     let writes = matches!(options.output, Target::Stdout { named: false });
     match options.mode {
         Mode::Compress if writes => refuse_output("compressed data"),
-        Mode::Decompress | Mode::Test | Mode::List { .. } if reads && io::stdin().is_terminal() => {
-            Err(Failure::about(
-                "stdin",
-                "a terminal has no compressed data; name a FILE or redirect a file here ('-' reads the terminal all the same)",
-            ))
-        }
+        Mode::Decompress | Mode::Test | Mode::List { .. } if reads && io::stdin().is_terminal() => Err(Failure::about(
+            "stdin",
+            "a terminal has no compressed data; name a FILE or redirect a file here ('-' reads the terminal all the same)",
+        )),
         Mode::Decompress if writes => refuse_output("a checkpoint's bytes"),
         _ => Ok(()),
     }

@@ -54,13 +54,8 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
         "T" | "TiB" => 40,
         _ => return Err(String::from("a size is a number and KiB, MiB, GiB or TiB")),
     };
-    let number: u64 = digits
-        .parse()
-        .map_err(|_| String::from("a size is a number and KiB, MiB, GiB or TiB"))?;
-    number
-        .checked_mul(1 << shift)
-        .filter(|bytes| *bytes > 0)
-        .ok_or_else(|| String::from("out of range"))
+    let number: u64 = digits.parse().map_err(|_| String::from("a size is a number and KiB, MiB, GiB or TiB"))?;
+    number.checked_mul(1 << shift).filter(|bytes| *bytes > 0).ok_or_else(|| String::from("out of range"))
 }
 
 /// `-1` … `-9` and ULP_LEVEL: three aims, and aliases between them.
@@ -104,16 +99,7 @@ mod tests {
         assert_eq!(size("1"), Ok(1));
         assert_eq!(size("64MiB"), Ok(64 << 20));
         assert_eq!(size("3G"), Ok(3 << 30));
-        for wrong in [
-            "",
-            "0",
-            "MiB",
-            "1MB",
-            "-1",
-            "1.5GiB",
-            "1 MiB",
-            "99999999TiB",
-        ] {
+        for wrong in ["", "0", "MiB", "1MB", "-1", "1.5GiB", "1 MiB", "99999999TiB"] {
             assert!(size(wrong).is_err(), "{wrong}");
         }
     }

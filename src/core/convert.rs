@@ -35,11 +35,7 @@ impl Format {
 
     /// The pattern of infinity, or of what stands for it, without sign.
     fn infinite(self) -> u64 {
-        if self.infinity {
-            self.top() << self.mantissa
-        } else {
-            (1 << (self.exponent + self.mantissa)) - 1
-        }
+        if self.infinity { self.top() << self.mantissa } else { (1 << (self.exponent + self.mantissa)) - 1 }
     }
 }
 
@@ -108,21 +104,14 @@ impl Conversion {
             return sign;
         }
         let drop = 64 - kept;
-        let (mut rounded, rest) = if drop == 64 {
-            (0, significand)
-        } else {
-            (significand >> drop, significand << kept)
-        };
+        let (mut rounded, rest) =
+            if drop == 64 { (0, significand) } else { (significand >> drop, significand << kept) };
         let half = 1u64 << 63;
         if rest > half || (rest == half && rounded & 1 == 1) {
             rounded += 1;
         }
         // Adding the fraction to the field carries into the exponent where rounding does.
-        let magnitude = if field == 0 {
-            rounded
-        } else {
-            ((field - 1) << to.mantissa) + rounded
-        };
+        let magnitude = if field == 0 { rounded } else { ((field - 1) << to.mantissa) + rounded };
         sign | magnitude.min(to.infinite())
     }
 }
@@ -150,9 +139,10 @@ mod tests {
     use half::{bf16, f16};
 
     fn patterns() -> impl Iterator<Item = u32> {
-        (0..=u32::MAX).step_by(65_537).chain((0..=0xFFFFu32).map(|h| h << 16)).chain(
-            (0..=0xFFFFu32).map(|h| (h << 16) | 0x8000),
-        )
+        (0..=u32::MAX)
+            .step_by(65_537)
+            .chain((0..=0xFFFFu32).map(|h| h << 16))
+            .chain((0..=0xFFFFu32).map(|h| (h << 16) | 0x8000))
     }
 
     #[test]

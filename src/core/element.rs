@@ -82,10 +82,7 @@ impl ElementType {
     /// # Errors
     /// [`Error::UnknownElementType`] (ULP-ELT-01).
     pub fn from_id(id: u8) -> Result<Self> {
-        Self::ALL
-            .get(usize::from(id).wrapping_sub(1))
-            .copied()
-            .ok_or(Error::UnknownElementType(id))
+        Self::ALL.get(usize::from(id).wrapping_sub(1)).copied().ok_or(Error::UnknownElementType(id))
     }
 
     /// The id on the wire.
@@ -136,11 +133,7 @@ impl ElementType {
     /// How the bits are meant.
     #[must_use]
     pub fn class(self) -> Class {
-        let float = |bias, mantissa, exponent| Class::Float {
-            bias,
-            mantissa,
-            exponent,
-        };
+        let float = |bias, mantissa, exponent| Class::Float { bias, mantissa, exponent };
         match self {
             Self::Bytes | Self::U8 | Self::U16 | Self::U32 | Self::U64 => Class::Unsigned,
             Self::I8 | Self::I16 | Self::I32 | Self::I64 => Class::Signed,

@@ -20,11 +20,7 @@ impl ExponentTerm {
             return None;
         };
         let mantissa = mantissa.saturating_sub(u32::from(shift));
-        Some(Self {
-            mantissa,
-            mask: (1 << exponent) - 1,
-            offset: 4 * (bias + mantissa as i32),
-        })
+        Some(Self { mantissa, mask: (1 << exponent) - 1, offset: 4 * (bias + mantissa as i32) })
     }
 
     /// −4 · (max(E, 1) − bias − m') of a reference pattern of w' bits.

@@ -23,9 +23,8 @@ impl<'a> Lanes<'a> {
     /// ULP-ENT-01, or data too short.
     pub fn new(data: &'a [u8], log2: u8) -> Result<Self> {
         let count = 1usize << log2.min(5);
-        let (states, words) = data
-            .split_at_checked(4 * count)
-            .ok_or(Error::Entropy("the data ends inside the lane states"))?;
+        let (states, words) =
+            data.split_at_checked(4 * count).ok_or(Error::Entropy("the data ends inside the lane states"))?;
         let mut lanes = Self { states: [STATE_LOW; LANES], count, words };
         for (state, bytes) in lanes.states.iter_mut().zip(states.chunks_exact(4)) {
             *state = bytes.first_chunk().map_or(0, |b| u32::from_le_bytes(*b));
@@ -68,10 +67,7 @@ impl<'a> Lanes<'a> {
     pub fn renormalise(&mut self) -> Result<()> {
         for x in &mut self.states[..self.count] {
             if *x < STATE_LOW {
-                let (word, rest) = self
-                    .words
-                    .split_first_chunk()
-                    .ok_or(Error::Entropy("the words end too early"))?;
+                let (word, rest) = self.words.split_first_chunk().ok_or(Error::Entropy("the words end too early"))?;
                 *x = (*x << 16) | u32::from(u16::from_le_bytes(*word));
                 self.words = rest;
             }

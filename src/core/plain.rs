@@ -48,14 +48,7 @@ impl PlainTokens {
         };
         let mantissa = mantissa.checked_sub(u32::from(shift))?;
         let low = mantissa.checked_sub(u32::from(form.top))?;
-        (element.width() > 1).then_some(Self {
-            form,
-            bias,
-            mantissa,
-            exponent,
-            bits: 1 + exponent + mantissa,
-            low,
-        })
+        (element.width() > 1).then_some(Self { form, bias, mantissa, exponent, bits: 1 + exponent + mantissa, low })
     }
 
     /// Token and raw bits of a pattern of w' bits under λ.

@@ -53,10 +53,7 @@ impl TableMap {
     /// The map of these thresholds.
     #[must_use]
     pub fn new(thresholds: &Thresholds) -> Self {
-        Self {
-            base: i32::from(thresholds.base),
-            map: thresholds.map(),
-        }
+        Self { base: i32::from(thresholds.base), map: thresholds.map() }
     }
 
     /// The table that serves λ.

@@ -33,10 +33,7 @@ macro_rules! word {
 
             #[inline(always)]
             fn store(self, bytes: &mut [u8], i: usize) {
-                if let Some(chunk) = bytes
-                    .get_mut(i * $bytes..)
-                    .and_then(<[u8]>::first_chunk_mut)
-                {
+                if let Some(chunk) = bytes.get_mut(i * $bytes..).and_then(<[u8]>::first_chunk_mut) {
                     *chunk = self.to_le_bytes();
                 }
             }

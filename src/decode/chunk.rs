@@ -44,7 +44,14 @@ impl Chunk {
     ///
     /// # Errors
     /// ULP-CHK-01 … 05, ULP-SUB.
-    pub fn parse(body: &[u8], count: u16, offset: u64, max_length: u32, layout: &Layout, slots: &Slots) -> Result<Self> {
+    pub fn parse(
+        body: &[u8],
+        count: u16,
+        offset: u64,
+        max_length: u32,
+        layout: &Layout,
+        slots: &Slots,
+    ) -> Result<Self> {
         let (header, data) = ChunkHeader::parse(body, count)?;
         if header.output_offset != offset {
             return Err(Error::Contradiction {
@@ -138,9 +145,7 @@ impl Chunk {
         let mut out = vec![0; self.header.output_length as usize];
         let mut data = self.data.as_slice();
         for substream in &self.substreams {
-            let (own, rest) = data
-                .split_at_checked(substream.header.length as usize)
-                .ok_or(Error::Extent("Chunk"))?;
+            let (own, rest) = data.split_at_checked(substream.header.length as usize).ok_or(Error::Extent("Chunk"))?;
             data = rest;
             substream.decode(own, self, reference, &mut out)?;
         }

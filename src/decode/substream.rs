@@ -233,7 +233,13 @@ impl Substream<'_> {
         Ok(())
     }
 
-    fn plain_floats<W: Word>(&self, lanes: &mut Lanes<'_>, scales: &[i32], tokens: PlainTokens, out: &mut [u8]) -> Result<()> {
+    fn plain_floats<W: Word>(
+        &self,
+        lanes: &mut Lanes<'_>,
+        scales: &[i32],
+        tokens: PlainTokens,
+        out: &mut [u8],
+    ) -> Result<()> {
         out.fill(0);
         for (start, end, scale) in self.blocks(scales, out.len() / W::BYTES) {
             let mut at = start;

@@ -46,7 +46,14 @@ pub fn shift(element: ElementType, zeros: u8) -> u8 {
 
 /// The cheapest coding for elements like these, its λ base and its estimated cost for `of` elements in units of 2^−16 bits.
 #[must_use]
-pub fn best(element: ElementType, shift: u8, reference: bool, level: Level, runs: &[Run], of: u64) -> (Coding, i16, u64) {
+pub fn best(
+    element: ElementType,
+    shift: u8,
+    reference: bool,
+    level: Level,
+    runs: &[Run],
+    of: u64,
+) -> (Coding, i16, u64) {
     let sampled = sampled(runs, element);
     let models: &[Model] = if reference { &[Model::Residual, Model::Mask] } else { &[Model::Plain] };
     let mut best: Option<(Coding, i16, u64)> = None;

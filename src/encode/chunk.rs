@@ -87,7 +87,12 @@ impl KindPlan<'_> {
 
 /// Codes the elements of one kind, by the cheapest method; appends the data.
 #[allow(clippy::cast_possible_truncation)]
-fn substream(plan: &KindPlan<'_>, gathered: &Gathered<'_>, bank: Option<&EncodeBank>, data: &mut Vec<u8>) -> SubstreamHeader {
+fn substream(
+    plan: &KindPlan<'_>,
+    gathered: &Gathered<'_>,
+    bank: Option<&EncodeBank>,
+    data: &mut Vec<u8>,
+) -> SubstreamHeader {
     let elements = gathered.elements();
     let width = plan.kind.element.width();
     let start = data.len();

@@ -7,12 +7,15 @@ use crate::core::plain::PlainForm;
 use crate::core::plain::PlainTokens;
 use crate::core::token::LengthTokens;
 use crate::encode::bank::Statistics;
-use crate::encode::histogram::Histogram;
-use crate::encode::log2::{entropy, log2};
+use crate::encode::histogram::{BINS, Histogram};
+use crate::encode::log2::entropy;
 use crate::encode::symbols::{Coding, Elements};
 
 /// λ bins that an estimate takes together: cheaper and less fooled by small samples than single ones.
-const COARSE: usize = 4;
+const COARSE: usize = 2;
+
+/// What describing the count of one symbol takes, in units of 2^−16 bits.
+const SYMBOL: u64 = 4 << 16;
 
 /// A stretch of consecutive elements.
 #[derive(Clone, Debug, Default)]
@@ -59,7 +62,7 @@ pub fn coding(model: Model, element: ElementType, shift: u8, runs: &[Run]) -> Co
         Model::Plain => plain_class(element, shift, runs),
         Model::Residual | Model::Mask => TokenClass::of_lengths(element),
     };
-    Coding { model, element, shift, block: 0, class, hold: 1 }
+    Coding { model, element, shift, block: 0, class, hold: 0 }
 }
 
 /// Statistics of the runs under a coding, λ from `base` on.
@@ -87,10 +90,7 @@ fn code_and_model(coding: &Coding, statistics: &Statistics) -> (u64, u64) {
     let mut model = 0;
     let mut group = |counts: &[u32]| {
         code += entropy(counts);
-        // What describing the counts takes: some bits for each symbol, more where there is more to tell.
-        let total: u64 = counts.iter().map(|&c| u64::from(c)).sum();
-        let symbols = counts.iter().filter(|&&c| c > 0).count() as u64;
-        model += symbols * (2 << 16).max(log2(total) / 2);
+        model += counts.iter().filter(|&&c| c > 0).count() as u64 * SYMBOL;
     };
     group(&statistics.scales);
     for histogram in statistics.masks.iter().chain([&statistics.elements]) {
@@ -135,9 +135,9 @@ fn raw_bits(coding: &Coding) -> [u64; 256] {
     bits
 }
 
-/// λ of bin 0 that keeps nearly all of the sample's λ apart: the lowest ones share a bin.
+/// λ of bin 0 such that as many of the sample's λ as possible have a bin of their own.
 #[must_use]
-#[allow(clippy::cast_possible_truncation)]
+#[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)]
 pub fn base(coding: &Coding, runs: &[Run]) -> i16 {
     let mut lambdas: Vec<i16> = Vec::new();
     for run in runs {
@@ -145,10 +145,19 @@ pub fn base(coding: &Coding, runs: &[Run]) -> i16 {
         let scales = coding.scales(&coding.units(elements), coding.count(&elements));
         coding.lambdas(elements, &scales, &mut lambdas);
     }
-    if lambdas.is_empty() {
-        return 0;
+    lambdas.sort_unstable();
+    let mut best = (0, 0, 0);
+    let mut end = 0;
+    for (start, &low) in lambdas.iter().enumerate() {
+        while lambdas.get(end).is_some_and(|&l| i32::from(l) < i32::from(low) + BINS as i32) {
+            end += 1;
+        }
+        if end - start > best.0 {
+            best = (end - start, low, lambdas.get(end - 1).copied().unwrap_or(low));
+        }
     }
-    let rank = lambdas.len() / 2048;
-    let (_, &mut low, _) = lambdas.select_nth_unstable(rank);
-    low.saturating_sub(8)
+    // What room the window has is left on both sides.
+    let (_, low, high) = best;
+    let room = (BINS as i32 - 1 - (i32::from(high) - i32::from(low))).max(0);
+    (i32::from(low) - room / 2).max(i16::MIN.into()) as i16
 }

@@ -28,7 +28,7 @@ impl Level {
     pub fn sample(self) -> usize {
         match self {
             Self::Fast => 1 << 14,
-            Self::Default => 1 << 16,
+            Self::Default => 1 << 17,
             Self::Small => 1 << 19,
         }
     }

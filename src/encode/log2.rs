@@ -55,12 +55,7 @@ pub fn entropy(counts: &[u32]) -> u64 {
 }
 
 /// 2^((2k+1)/8) for k = 0…3, with 63 fraction bits: the bounds between quarter octaves, rounded to nearest.
-const QUARTERS: [u64; 4] = [
-    0x8B95_C1E3_EA8B_D6E6,
-    0xA5FE_D6A9_B151_38EA,
-    0xC567_2A11_5506_DADD,
-    0xEAC0_C6E7_DD24_392E,
-];
+const QUARTERS: [u64; 4] = [0x8B95_C1E3_EA8B_D6E6, 0xA5FE_D6A9_B151_38EA, 0xC567_2A11_5506_DADD, 0xEAC0_C6E7_DD24_392E];
 
 /// 4 · log2(x) rounded to the nearest integer, by comparison; 0 for 0.
 #[inline]

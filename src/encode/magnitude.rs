@@ -46,11 +46,7 @@ impl Magnitude {
         } else {
             (self, other)
         };
-        Self {
-            nonzero,
-            sum: large.sum + align(small.sum, small.exponent - large.exponent),
-            exponent: large.exponent,
-        }
+        Self { nonzero, sum: large.sum + align(small.sum, small.exponent - large.exponent), exponent: large.exponent }
     }
 
     /// 4 · log2 of the mean over `count` elements; `None` where all magnitudes are zero.

@@ -72,7 +72,13 @@ mod tests {
             for c in &mut counts {
                 x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 let n = (x >> 40) as u32;
-                *c = if round % 3 == 0 { n >> (x >> 59) } else if n % (2 + round) == 0 { n } else { 0 };
+                *c = if round % 3 == 0 {
+                    n >> (x >> 59)
+                } else if n % (2 + round) == 0 {
+                    n
+                } else {
+                    0
+                };
             }
             if counts.iter().all(|&c| c == 0) {
                 continue;

@@ -180,7 +180,8 @@ impl<'a> Plan<'a> {
     /// No statistics of any kind.
     #[must_use]
     pub fn no_statistics(&self) -> Vec<Option<Statistics>> {
-        let masks = |k: &KindPlan<'_>| k.coding.map(|c| Statistics::new(k.base, c.model == crate::core::model::Model::Mask));
+        let masks =
+            |k: &KindPlan<'_>| k.coding.map(|c| Statistics::new(k.base, c.model == crate::core::model::Model::Mask));
         self.kinds.iter().map(masks).collect()
     }
 

@@ -108,7 +108,7 @@ struct Lengths<'a, W> {
     term: Option<ExponentTerm>,
     tokens: LengthTokens,
     plain: Option<Class>,
-    float: Option<(u32, i32)>,
+    float: Option<Float>,
     word: std::marker::PhantomData<W>,
 }
 
@@ -122,10 +122,7 @@ impl<'a, W: Word> Lengths<'a, W> {
             term: ExponentTerm::new(coding.element, coding.shift).filter(|_| plain.is_none()),
             tokens: LengthTokens::for_width(W::BYTES),
             plain,
-            float: match plain {
-                Some(Class::Float { bias, mantissa, .. }) => Some((mantissa, bias)),
-                _ => None,
-            },
+            float: Float::new(coding.element, coding.shift),
             word: std::marker::PhantomData,
         }
     }
@@ -155,15 +152,16 @@ impl<W: Word> Source for Lengths<'_, W> {
     fn magnitude(&self, i: usize) -> (bool, u64, i32) {
         let z = self.z(i);
         match (self.plain, self.float) {
-            (None, _) => {
-                let exponent = -self.term(i) >> 2;
-                (z != 0, z.div_ceil(2), exponent)
-            }
-            (_, Some((mantissa, bias))) => {
-                // An 8-bit float coded as a byte: its value still makes the scale.
-                let (magnitude, exponent) = significand(z, mantissa, 7 - mantissa, bias);
+            (None, Some(float)) => {
+                let (magnitude, exponent) = float.distance(self.next(i), self.reference(i));
                 (z != 0, magnitude, exponent)
             }
+            (Some(_), Some(float)) => {
+                // An 8-bit float coded as a byte: its value still makes the scale.
+                let (magnitude, exponent) = float.significand(z);
+                (z != 0, magnitude, exponent)
+            }
+            (None, None) => (z != 0, z.div_ceil(2), 0),
             (Some(Class::Signed), _) => (z != 0, z.div_ceil(2), 0),
             _ => (z != 0, z, 0),
         }
@@ -189,27 +187,60 @@ impl<W: Word> Source for Lengths<'_, W> {
     }
 }
 
-/// Significand and exponent of a float pattern; zero for infinities and NaN, which would drown all else.
-#[inline(always)]
-#[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)]
-fn significand(u: u64, mantissa: u32, exponent: u32, bias: i32) -> (u64, i32) {
-    let mask = (1u64 << exponent) - 1;
-    let e = (u >> mantissa) & mask;
-    if e == mask {
-        return (0, 0);
+/// Values of float patterns of w' bits.
+#[derive(Clone, Copy)]
+struct Float {
+    mantissa: u32,
+    exponent: u32,
+    bias: i32,
+}
+
+/// Bits below the larger significand that a distance keeps.
+const GUARD: u32 = 8;
+
+impl Float {
+    fn new(element: ElementType, shift: u8) -> Option<Self> {
+        let Class::Float { bias, mantissa, exponent } = element.class() else {
+            return None;
+        };
+        Some(Self { mantissa: mantissa.saturating_sub(u32::from(shift)), exponent, bias })
     }
-    let low = u & ((1 << mantissa) - 1);
-    let lead = if e > 0 { 1 << mantissa } else { 0 };
-    (low | lead, e.max(1) as i32 - bias - mantissa as i32)
+
+    /// Significand and exponent of a pattern; zero for infinities and NaN, which would drown all else.
+    #[inline(always)]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)]
+    fn significand(self, u: u64) -> (u64, i32) {
+        let mask = (1u64 << self.exponent) - 1;
+        let e = (u >> self.mantissa) & mask;
+        if e == mask {
+            return (0, 0);
+        }
+        let low = u & ((1 << self.mantissa) - 1);
+        let lead = if e > 0 { 1 << self.mantissa } else { 0 };
+        (low | lead, e.max(1) as i32 - self.bias - self.mantissa as i32)
+    }
+
+    /// |next − reference| as a significand and an exponent, to [`GUARD`] bits below the larger one's last.
+    ///
+    /// Not the residual in ulps: that counts an octave that is crossed as much as the octave of the reference.
+    #[inline(always)]
+    fn distance(self, next: u64, reference: u64) -> (u64, i32) {
+        let (a, ea) = self.significand(next);
+        let (b, eb) = self.significand(reference);
+        let e = ea.max(eb);
+        let aligned = |significand: u64, exponent: i32| (significand << GUARD) >> (e - exponent).min(63);
+        let (a, b) = (aligned(a, ea), aligned(b, eb));
+        let negative = (next ^ reference) >> (self.mantissa + self.exponent) & 1 == 1;
+        #[allow(clippy::cast_possible_wrap)]
+        (if negative { a + b } else { a.abs_diff(b) }, e - GUARD as i32)
+    }
 }
 
 /// Floats without reference.
 struct Floats<'a, W> {
     next: &'a [u8],
     shift: u8,
-    mantissa: u32,
-    exponent: u32,
-    bias: i32,
+    float: Float,
     tokens: PlainTokens,
     word: std::marker::PhantomData<W>,
 }
@@ -218,7 +249,7 @@ impl<W: Word> Source for Floats<'_, W> {
     #[inline(always)]
     fn magnitude(&self, i: usize) -> (bool, u64, i32) {
         let u = W::load(self.next, i).wide() >> self.shift;
-        let (magnitude, exponent) = significand(u, self.mantissa, self.exponent, self.bias);
+        let (magnitude, exponent) = self.float.significand(u);
         (u != 0, magnitude, exponent)
     }
 
@@ -244,21 +275,19 @@ macro_rules! with_source {
             let coding: &Coding = $coding;
             let elements: Elements<'_> = $elements;
             match (coding.class, coding.element.class()) {
-                (TokenClass::Plain(form), Class::Float { bias, mantissa, exponent }) => {
-                    match PlainTokens::new(coding.element, coding.shift, form) {
-                        Some(tokens) => {
+                (TokenClass::Plain(form), Class::Float { .. }) => {
+                    match (PlainTokens::new(coding.element, coding.shift, form), Float::new(coding.element, coding.shift)) {
+                        (Some(tokens), Some(float)) => {
                             let $source = Floats::<W> {
                                 next: elements.next,
                                 shift: coding.shift,
-                                mantissa: mantissa - u32::from(coding.shift),
-                                exponent,
-                                bias,
+                                float,
                                 tokens,
                                 word: std::marker::PhantomData,
                             };
                             $body
                         }
-                        None => Default::default(),
+                        _ => Default::default(),
                     }
                 }
                 _ => {

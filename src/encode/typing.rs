@@ -1,11 +1,11 @@
 //! Element types from the bytes alone, where no container tells.
 
 use crate::core::element::ElementType;
-use crate::encode::choose::shift;
+use crate::core::model::Model;
 use crate::encode::choose::sampled;
+use crate::encode::choose::shift;
 use crate::encode::estimate::{Run, base, coding, cost, statistics};
 use crate::encode::kind::trailing_zeros;
-use crate::core::model::Model;
 
 /// What a stretch of content seems to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

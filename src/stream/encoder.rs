@@ -207,12 +207,9 @@ impl<W: Write> Encoder<W> {
         };
         let columns = self.options.columns.unwrap_or(0);
         match self.options.typing {
-            Typing::Fixed(element) if length > 0 => Ok(vec![TypedRange {
-                bytes: 0..length,
-                element,
-                columns,
-                reference: reference(element, 0),
-            }]),
+            Typing::Fixed(element) if length > 0 => {
+                Ok(vec![TypedRange { bytes: 0..length, element, columns, reference: reference(element, 0) }])
+            }
             Typing::Fixed(_) => Ok(Vec::new()),
             Typing::Auto => {
                 let window = self.window.get(..length).unwrap_or(&[]);

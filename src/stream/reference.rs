@@ -154,10 +154,7 @@ impl Pipe {
             self.start = end;
             self.fill(end + (1 << 20))?;
         }
-        Ok(ReferenceIdentity {
-            length: self.start + self.held.len() as u64,
-            crc: self.crc.clone().finalize(),
-        })
+        Ok(ReferenceIdentity { length: self.start + self.held.len() as u64, crc: self.crc.clone().finalize() })
     }
 }
 
@@ -180,13 +177,9 @@ impl Source {
                 }
             }
             Reference::Bytes(bytes) => Self::Random(RandomAccess::Bytes(bytes)),
-            Reference::Pipe(inner) => Self::Pipe(Pipe {
-                inner,
-                start: 0,
-                held: Vec::new(),
-                crc: crc32fast::Hasher::new(),
-                ended: false,
-            }),
+            Reference::Pipe(inner) => {
+                Self::Pipe(Pipe { inner, start: 0, held: Vec::new(), crc: crc32fast::Hasher::new(), ended: false })
+            }
         })
     }
 

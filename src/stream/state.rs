@@ -3,9 +3,7 @@
 use crate::decode::chunk::Chunk;
 use crate::decode::slots::Slots;
 use crate::error::{Error, Result};
-use crate::limits::{
-    MAX_BIND_BODY, MAX_LAYOUT_BODY, MAX_METADATA_BODY, MAX_PROFILE_BODY,
-};
+use crate::limits::{MAX_BIND_BODY, MAX_LAYOUT_BODY, MAX_METADATA_BODY, MAX_PROFILE_BODY};
 use crate::wire;
 use crate::wire::chunk_header::ChunkHeader;
 use crate::wire::end::End;
@@ -82,10 +80,9 @@ impl State {
             RecordType::Reference => ("Reference length", 16),
             RecordType::Bind => ("Bind length", MAX_BIND_BODY.into()),
             RecordType::Profile => ("Profile length", MAX_PROFILE_BODY.into()),
-            RecordType::Chunk => (
-                "Chunk length",
-                u64::from(self.header.max_chunk_length) + ChunkHeader::size(record.count) as u64,
-            ),
+            RecordType::Chunk => {
+                ("Chunk length", u64::from(self.header.max_chunk_length) + ChunkHeader::size(record.count) as u64)
+            }
             RecordType::End => ("End length", End::SIZE as u64),
             RecordType::Metadata => ("Metadata length", u64::from(MAX_METADATA_BODY) - self.metadata_bytes),
             RecordType::Digest => ("Digest length", 36),
@@ -167,10 +164,8 @@ impl State {
     fn reference(&mut self, record: &RecordHeader, identity: ReferenceIdentity) -> Result<Event> {
         let index = usize::from(record.count);
         let named = self.named.get(index).copied().unwrap_or(false);
-        let known = self
-            .references
-            .get_mut(index)
-            .ok_or(Error::Field { field: "reference", value: record.count.into() })?;
+        let known =
+            self.references.get_mut(index).ok_or(Error::Field { field: "reference", value: record.count.into() })?;
         if record.flags & WHOLE != 0 {
             self.ending = true;
             if known.whole.replace(identity).is_some() {

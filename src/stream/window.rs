@@ -88,7 +88,12 @@ fn load(ranges: &[TypedRange], references: &mut [Source]) -> Result<(Vec<u8>, Ve
 }
 
 /// The ranges as spans: whole elements, cut where their reference ends.
-fn spans<'a>(data: &'a [u8], ranges: &[TypedRange], reference_bytes: &'a [u8], places: &[Range<usize>]) -> Vec<InputSpan<'a>> {
+fn spans<'a>(
+    data: &'a [u8],
+    ranges: &[TypedRange],
+    reference_bytes: &'a [u8],
+    places: &[Range<usize>],
+) -> Vec<InputSpan<'a>> {
     let mut spans = Vec::with_capacity(ranges.len());
     for (range, place) in ranges.iter().zip(places) {
         let next = data.get(range.bytes.clone()).unwrap_or(&[]);

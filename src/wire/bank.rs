@@ -31,7 +31,12 @@ pub fn truncate(frequency: u16, precision: u8) -> u16 {
     frequency >> drop << drop
 }
 
-fn read_table(bits: &mut BitReader<'_>, previous: Option<&FrequencyTable>, precision: u8, alphabet: usize) -> Result<FrequencyTable> {
+fn read_table(
+    bits: &mut BitReader<'_>,
+    previous: Option<&FrequencyTable>,
+    precision: u8,
+    alphabet: usize,
+) -> Result<FrequencyTable> {
     let last = bits.bits(8)? as usize;
     let implied = bits.bits(8)? as usize;
     if last >= alphabet || implied > last {

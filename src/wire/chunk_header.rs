@@ -85,9 +85,8 @@ impl SubstreamHeader {
 
     fn parse(fields: &mut Fields<'_>) -> Result<Self> {
         let method = fields.u8()?;
-        let method = *Method::ALL
-            .get(usize::from(method))
-            .ok_or(Error::Unknown { what: "method", value: method.into() })?;
+        let method =
+            *Method::ALL.get(usize::from(method)).ok_or(Error::Unknown { what: "method", value: method.into() })?;
         let (bank, block, shift, lanes, flags) = (fields.u8()?, fields.u8()?, fields.u8()?, fields.u8()?, fields.u8()?);
         let header = Self {
             method,

@@ -83,10 +83,7 @@ impl Layout {
     /// Kind of a span.
     #[must_use]
     pub fn kind_of(&self, span: &Span) -> Kind {
-        self.kinds
-            .get(usize::from(span.kind))
-            .copied()
-            .unwrap_or(Kind { element: ElementType::Bytes, reference: None })
+        self.kinds.get(usize::from(span.kind)).copied().unwrap_or(Kind { element: ElementType::Bytes, reference: None })
     }
 
     /// Output bytes of a span.
@@ -104,9 +101,7 @@ impl Layout {
         if count == 0 || usize::from(count) > MAX_KINDS {
             return Err(Error::Field { field: "kinds", value: count.into() });
         }
-        let kinds = (0..count)
-            .map(|_| parse_kind(&mut fields, references))
-            .collect::<Result<Vec<_>>>()?;
+        let kinds = (0..count).map(|_| parse_kind(&mut fields, references)).collect::<Result<Vec<_>>>()?;
         let mut layout = Self { kinds, spans: Vec::new() };
         let mut cursors = Cursors::new(references, start);
         let mut offset = start;
@@ -116,10 +111,8 @@ impl Layout {
             }
             let head = fields.u8()?;
             let number = head & 0x3F;
-            let kind = *layout
-                .kinds
-                .get(usize::from(number))
-                .ok_or(Error::Field { field: "kind", value: number.into() })?;
+            let kind =
+                *layout.kinds.get(usize::from(number)).ok_or(Error::Field { field: "kind", value: number.into() })?;
             let elements = leb128::read(&mut fields)?;
             let profile = if head & 0x80 != 0 {
                 let slot = leb128::read(&mut fields)?;
@@ -142,7 +135,8 @@ impl Layout {
                             return Err(Error::Field { field: "shift_of_reference", value: 0 });
                         }
                         let difference = leb128::unzigzag(difference);
-                        reference_offset = below_max("reference offset", reference_offset.checked_add_signed(difference))?;
+                        reference_offset =
+                            below_max("reference offset", reference_offset.checked_add_signed(difference))?;
                     }
                     let length = extent(elements, reference.element)?;
                     let reference_end = below_max("reference offset", reference_offset.checked_add(length))?;
@@ -184,9 +178,8 @@ impl Layout {
             if difference != 0 {
                 leb128::write(out, leb128::zigzag(difference));
             }
-            let own = kind
-                .reference
-                .map(|r| (r.index, span.reference_offset + span.elements * r.element.width() as u64));
+            let own =
+                kind.reference.map(|r| (r.index, span.reference_offset + span.elements * r.element.width() as u64));
             cursors.advance(own, self.span_bytes(span));
         }
     }
@@ -222,7 +215,5 @@ fn extent(elements: u64, element: ElementType) -> Result<u64> {
 }
 
 fn below_max(field: &'static str, value: Option<u64>) -> Result<u64> {
-    value
-        .filter(|&v| v < MAX_OFFSET)
-        .ok_or(Error::Field { field, value: value.unwrap_or(u64::MAX) })
+    value.filter(|&v| v < MAX_OFFSET).ok_or(Error::Field { field, value: value.unwrap_or(u64::MAX) })
 }

@@ -67,11 +67,7 @@ impl ExternalBank {
 /// # Errors
 /// Fewer bytes are left.
 pub fn parse_sha256(fields: &mut Fields<'_>) -> Result<[u8; 32]> {
-    fields
-        .bytes(32)?
-        .first_chunk()
-        .copied()
-        .ok_or(Error::Extent("SHA-256"))
+    fields.bytes(32)?.first_chunk().copied().ok_or(Error::Extent("SHA-256"))
 }
 
 /// Parses a Digest body (without CRC).
