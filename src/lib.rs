@@ -8,6 +8,7 @@ pub mod core;
 pub mod decode;
 pub mod encode;
 pub mod error;
+pub mod kernel;
 pub mod limits;
 pub mod stream;
 pub mod wire;
