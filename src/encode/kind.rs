@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::core::convert::convert;
 use crate::core::element::ElementType;
@@ -18,7 +19,9 @@ pub struct Member<'a> {
     /// Elements of the kind before it in the window.
     pub before: usize,
     /// Values of its profile, or empty.
-    pub profile: std::sync::Arc<[i8]>,
+    pub profile: Arc<[i8]>,
+    /// Slot of its profile.
+    pub slot: Option<u16>,
 }
 
 /// All elements of one kind in a window.
@@ -26,6 +29,8 @@ pub struct Member<'a> {
 pub struct KindPlan<'a> {
     /// As in the Layout.
     pub kind: Kind,
+    /// Low bits that are zero in every element.
+    pub shift: u8,
     /// How they are coded; `None`: raw.
     pub coding: Option<Coding>,
     /// λ of bin 0 of the statistics.

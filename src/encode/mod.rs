@@ -12,6 +12,7 @@ pub mod log2;
 pub mod magnitude;
 pub mod normalise;
 pub mod plan;
+pub mod profile;
 pub mod rans;
 pub mod scales;
 pub mod span;

@@ -1,19 +1,24 @@
 //! A window of content: its spans become kinds, chunks, banks and records.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::core::bank::Bank;
 use crate::core::convert::convert;
+use crate::core::element::ElementType;
+use crate::core::model::Model;
 use crate::encode::bank::{Statistics, build};
 use crate::encode::choose::{best, sample, sampled, shift};
-use crate::encode::estimate::Run;
+use crate::encode::estimate::{Run, coding};
 use crate::encode::kind::{KindPlan, Member, trailing_zeros};
 use crate::encode::level::Level;
+use crate::encode::profile::profile;
 use crate::encode::span::InputSpan;
 use crate::encode::symbols::EncodeBank;
-use crate::limits::MAX_TABLES;
+use crate::limits::{MAX_KINDS, MAX_PROFILE_COLUMNS, MAX_TABLES};
 use crate::wire;
 use crate::wire::layout::{Kind, KindReference, Layout, Span};
+use crate::wire::profile::Profile;
 use crate::wire::record_header::{RecordType, write_record};
 
 /// Kinds of a window that may have a bank; others are raw.
@@ -32,6 +37,28 @@ const SPAN_SAMPLE: usize = 1 << 12;
 pub struct Slots {
     banks: Vec<Bank>,
     next: usize,
+    /// Profile slot to be filled next, and the columns of those filled.
+    next_profile: u16,
+    /// Profiles of this window: one must not take the slot of another.
+    window_profiles: u16,
+    columns: Vec<usize>,
+}
+
+impl Slots {
+    /// A slot for a profile of so many columns, if the limit on all of them allows one.
+    fn profile(&mut self, columns: usize) -> Option<u16> {
+        self.columns.resize(PROFILE_SLOTS.into(), 0);
+        let slot = usize::from(self.next_profile);
+        let others: usize = self.columns.iter().sum::<usize>() - self.columns[slot];
+        if others + columns > MAX_PROFILE_COLUMNS || self.window_profiles == PROFILE_SLOTS {
+            return None;
+        }
+        self.columns[slot] = columns;
+        self.window_profiles += 1;
+        let taken = self.next_profile;
+        self.next_profile = (taken + 1) % PROFILE_SLOTS;
+        Some(taken)
+    }
 }
 
 /// A window ready to be coded.
@@ -52,23 +79,27 @@ pub struct Plan<'a> {
 impl<'a> Plan<'a> {
     /// Decides how the spans, which follow one another from content offset `start`, are coded.
     #[must_use]
-    pub fn new(start: u64, spans: &[InputSpan<'a>], level: Level, max_chunk: usize) -> Self {
+    pub fn new(start: u64, spans: &[InputSpan<'a>], level: Level, max_chunk: usize, slots: &mut Slots) -> Self {
         let mut plan = Self { start, kinds: Vec::new(), order: Vec::new(), cuts: Vec::new(), banks: Vec::new() };
-        let mut shifts = Vec::new();
-        for span in spans {
-            for part in decide(span) {
-                plan.add(part, &mut shifts);
-            }
+        slots.window_profiles = 0;
+        let parts: Vec<InputSpan<'a>> = spans.iter().flat_map(decide).collect();
+        let shifts = Shifts::new(&parts);
+        for (part, shift) in parts.into_iter().zip(&shifts.of_spans) {
+            plan.add(part, *shift);
         }
         let mut expected = 0;
-        for (kind, &shift) in plan.kinds.iter_mut().zip(&shifts) {
+        for kind in &mut plan.kinds {
             let element = kind.kind.element;
             let raw = (kind.elements() * element.width() * 8) as u64;
             let mut cost = raw << 16;
             if kind.elements() >= SMALLEST_KIND {
+                if level != Level::Fast {
+                    find_profiles(kind, slots);
+                }
                 let runs = sample(kind, level.sample());
                 let reference = kind.kind.reference.is_some();
-                let (coding, base, estimate) = best(element, shift, reference, level, &runs, kind.elements() as u64);
+                let count = kind.elements() as u64;
+                let (coding, base, estimate) = best(element, kind.shift, reference, level, &runs, count);
                 if estimate < (raw << 16) - (raw << 7) {
                     kind.coding = Some(coding);
                     kind.base = base;
@@ -82,30 +113,29 @@ impl<'a> Plan<'a> {
     }
 
     /// Puts a span into its kind.
-    fn add(&mut self, span: InputSpan<'a>, shifts: &mut Vec<u8>) {
-        let shift = shift(span.element, trailing_zeros(span.next, span.element));
-        let kind = Kind {
+    fn add(&mut self, mut span: InputSpan<'a>, mut shift: u8) {
+        let kind_of = |span: &InputSpan<'_>| Kind {
             element: span.element,
             reference: span.reference.map(|r| KindReference { element: r.element, index: r.index }),
         };
-        // A span of zeros has every shift: it joins what is there.
-        let joins = |k: &KindPlan<'_>, s: u8| k.kind == kind && (s == shift || span.next.iter().all(|&b| b == 0));
-        let found = self.kinds.iter().zip(shifts.iter()).position(|(k, &s)| joins(k, s));
+        let mut kind = kind_of(&span);
+        let find = |kinds: &[KindPlan<'_>], kind, shift| kinds.iter().position(|k| k.kind == kind && k.shift == shift);
+        let mut found = find(&self.kinds, kind, shift);
+        if found.is_none() && self.kinds.len() + 1 >= MAX_KINDS {
+            // No room for another kind: opaque bytes, for which one is kept free.
+            span = InputSpan { element: ElementType::Bytes, columns: 0, reference: None, ..span };
+            (kind, shift) = (kind_of(&span), 0);
+            found = find(&self.kinds, kind, shift);
+        }
         let at = found.unwrap_or_else(|| {
-            if self.kinds.len() + 1 < crate::limits::MAX_KINDS {
-                shifts.push(shift);
-                self.kinds.push(KindPlan { kind, coding: None, base: 0, members: Vec::new(), bank: 0 });
-            }
+            self.kinds.push(KindPlan { kind, shift, coding: None, base: 0, members: Vec::new(), bank: 0 });
             self.kinds.len() - 1
         });
         let plan = &mut self.kinds[at];
-        if let Some(s) = shifts.get_mut(at) {
-            *s = (*s).min(shift);
-        }
         let before = plan.elements();
         #[allow(clippy::cast_possible_truncation)]
         self.order.push((at as u8, plan.members.len() as u32));
-        plan.members.push(Member { span, before, profile: Arc::from([]) });
+        plan.members.push(Member { span, before, profile: Arc::from([]), slot: None });
     }
 
     /// Cuts the window into chunks: longer ones where little comes out of them.
@@ -180,8 +210,7 @@ impl<'a> Plan<'a> {
     /// No statistics of any kind.
     #[must_use]
     pub fn no_statistics(&self) -> Vec<Option<Statistics>> {
-        let masks =
-            |k: &KindPlan<'_>| k.coding.map(|c| Statistics::new(k.base, c.model == crate::core::model::Model::Mask));
+        let masks = |k: &KindPlan<'_>| k.coding.map(|c| Statistics::new(k.base, c.model == Model::Mask));
         self.kinds.iter().map(masks).collect()
     }
 
@@ -254,6 +283,13 @@ impl<'a> Plan<'a> {
             }
         }
         self.write_layout(references, out);
+        for member in self.kinds.iter().flat_map(|k| &k.members) {
+            if let Some(slot) = member.slot {
+                let mut body = Vec::new();
+                Profile { values: member.profile.to_vec() }.write(&mut body);
+                write_record(out, RecordType::Profile, 0, slot, &body);
+            }
+        }
         out.extend_from_slice(&binds);
     }
 
@@ -262,11 +298,12 @@ impl<'a> Plan<'a> {
         let mut offset = self.start;
         for &o in &self.order {
             let span = self.span(o);
+            let profile = self.kinds[usize::from(o.0)].members[o.1 as usize].slot;
             layout.spans.push(Span {
                 kind: o.0,
                 offset,
                 elements: span.elements() as u64,
-                profile: None,
+                profile,
                 reference_offset: span.reference.map_or(0, |r| r.offset),
             });
             offset += span.next.len() as u64;
@@ -275,6 +312,66 @@ impl<'a> Plan<'a> {
         layout.write(&mut body, self.start, references);
         #[allow(clippy::cast_possible_truncation)]
         write_record(out, RecordType::Layout, 0, layout.kinds.len() as u16, &body);
+    }
+}
+
+/// Elements from which a matrix may have a profile.
+const PROFILED: usize = 1 << 13;
+
+/// Gives the members of a kind the profiles that pay; at most a window's share of the slots, so that none is overwritten before it is used.
+fn find_profiles(kind: &mut KindPlan<'_>, slots: &mut Slots) {
+    let model = if kind.kind.reference.is_some() { Model::Residual } else { Model::Plain };
+    let members: Vec<(usize, usize, usize)> = kind
+        .members
+        .iter()
+        .enumerate()
+        .filter(|(_, m)| m.span.columns >= 2 && m.span.elements() >= PROFILED)
+        .map(|(i, m)| (i, m.before, m.span.columns as usize))
+        .collect();
+    let mut runs = Vec::new();
+    if !members.is_empty() {
+        runs = sample(kind, 1 << 13);
+    }
+    let coding = coding(model, kind.kind.element, kind.shift, &runs);
+    for (i, before, columns) in members {
+        let count = kind.members[i].span.elements();
+        let rows = |from: usize, to: usize| kind.gather(before + from * columns..before + to * columns).into_run();
+        let Some(values) = profile(&coding, columns, count, rows) else { continue };
+        if let Some(slot) = slots.profile(columns) {
+            kind.members[i].profile = Arc::from(values);
+            kind.members[i].slot = Some(slot);
+        }
+    }
+}
+
+/// The shift of each span.
+struct Shifts {
+    of_spans: Vec<u8>,
+}
+
+/// Elements of a span whose low zero bits count for its whole kind.
+const TELLING: usize = 1 << 10;
+
+impl Shifts {
+    /// What all larger spans of a type have in common is dropped from all spans that have it; the others keep their bits.
+    fn new(spans: &[InputSpan<'_>]) -> Self {
+        let zeros: Vec<u8> = spans.iter().map(|s| shift(s.element, trailing_zeros(s.next, s.element))).collect();
+        let key = |s: &InputSpan<'_>| (s.element, s.reference.map(|r| (r.element, r.index)));
+        let mut common = BTreeMap::new();
+        for telling in [TELLING, 1] {
+            for (span, &zeros) in spans.iter().zip(&zeros).filter(|(s, _)| s.elements() >= telling) {
+                let blank = span.next.iter().all(|&b| b == 0);
+                let entry = common.entry(key(span)).or_insert((telling, u8::MAX));
+                if !blank && entry.0 == telling {
+                    entry.1 = entry.1.min(zeros);
+                }
+            }
+        }
+        let of_spans = spans.iter().zip(zeros).map(|(span, zeros)| {
+            let shift = common.get(&key(span)).map_or(0, |c| c.1);
+            if zeros >= shift && shift != u8::MAX { shift } else { 0 }
+        });
+        Self { of_spans: of_spans.collect() }
     }
 }
 

@@ -74,7 +74,7 @@ const QUARTER: [u64; 4] = [16_384, 19_484, 23_170, 27_554];
 
 /// `magnitude` · 2^(`exponent` − profile/4).
 #[inline(always)]
-fn weigh(mut magnitude: u64, mut exponent: i32, profile: i32) -> (u64, i32) {
+pub(crate) fn weigh(mut magnitude: u64, mut exponent: i32, profile: i32) -> (u64, i32) {
     if profile == 0 {
         return (magnitude, exponent);
     }
@@ -189,7 +189,7 @@ impl<W: Word> Source for Lengths<'_, W> {
 
 /// Values of float patterns of w' bits.
 #[derive(Clone, Copy)]
-struct Float {
+pub(crate) struct Float {
     mantissa: u32,
     exponent: u32,
     bias: i32,
@@ -199,7 +199,7 @@ struct Float {
 const GUARD: u32 = 8;
 
 impl Float {
-    fn new(element: ElementType, shift: u8) -> Option<Self> {
+    pub(crate) fn new(element: ElementType, shift: u8) -> Option<Self> {
         let Class::Float { bias, mantissa, exponent } = element.class() else {
             return None;
         };
@@ -209,7 +209,7 @@ impl Float {
     /// Significand and exponent of a pattern; zero for infinities and NaN, which would drown all else.
     #[inline(always)]
     #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)]
-    fn significand(self, u: u64) -> (u64, i32) {
+    pub(crate) fn significand(self, u: u64) -> (u64, i32) {
         let mask = (1u64 << self.exponent) - 1;
         let e = (u >> self.mantissa) & mask;
         if e == mask {
@@ -224,7 +224,7 @@ impl Float {
     ///
     /// Not the residual in ulps: that counts an octave that is crossed as much as the octave of the reference.
     #[inline(always)]
-    fn distance(self, next: u64, reference: u64) -> (u64, i32) {
+    pub(crate) fn distance(self, next: u64, reference: u64) -> (u64, i32) {
         let (a, ea) = self.significand(next);
         let (b, eb) = self.significand(reference);
         let e = ea.max(eb);

@@ -42,7 +42,7 @@ pub(crate) fn encode(
 ) -> Result<Vec<CodedChunk>> {
     let (reference_bytes, places) = load(ranges, references)?;
     let spans = spans(data, ranges, &reference_bytes, &places);
-    let mut plan = Plan::new(start, &spans, level, MAX_CHUNK);
+    let mut plan = Plan::new(start, &spans, level, MAX_CHUNK, slots);
     let chunks: Vec<usize> = (0..plan.chunks()).collect();
     let statistics = pool.sum(
         &chunks,
