@@ -30,14 +30,30 @@ GENERATED_FROM = "valid/baseline/small-reference"
 VERSION_BYTES = range(6, 8)
 
 
-def load():
-    """The vectors of the manifest and those made from one of them, as manifest entries; `bytes` is the stream."""
+def load(wanted=lambda name: True):
+    """The vectors of the manifest and those made here, as manifest entries with their `bytes`."""
     vectors = json.loads((HERE / "manifest.json").read_text())["vectors"]
     for vector in vectors:
         vector["bytes"] = (HERE / vector["file"]).read_bytes()
         if hashlib.sha256(vector["bytes"]).hexdigest() != vector["sha256"]:
             sys.exit(f"{vector['file']} is not the file that the manifest describes")
-    return vectors + [v for source in vectors if source["name"] == GENERATED_FROM for v in generated(source)]
+    small = next(v for v in vectors if v["name"] == GENERATED_FROM)
+    return [v for v in vectors + list(generated(small)) if wanted(v["name"])] + large(wanted)
+
+
+def large(wanted):
+    """The vectors that cases/ describe and no file holds."""
+    sys.path.insert(0, str(HERE))
+    from cases import load as load_cases
+    from cases.registry import VECTORS
+    load_cases()
+    entries = []
+    for vector in VECTORS.values():
+        name = "generated/large/" + vector.name.rpartition("/")[2]
+        if vector.large and wanted(name):
+            data, content, references = vector.build()
+            entries.append(vector.entry(data, content, references) | {"name": name, "bytes": data})
+    return entries
 
 
 def generated(source):
@@ -122,8 +138,10 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N")
     parser.add_argument("--json", action="store_true", help="one JSON object per vector on standard output")
     options = parser.parse_args()
-    vectors = [v for v in load() if not any(fnmatch.fnmatch(v["name"], g) for g in options.skip)
-               and (not options.run or any(fnmatch.fnmatch(v["name"], g) for g in options.run))]
+    def wanted(name):
+        return (not any(fnmatch.fnmatch(name, g) for g in options.skip)
+                and (not options.run or any(fnmatch.fnmatch(name, g) for g in options.run)))
+    vectors = load(wanted)
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for vector, problem in zip(vectors, pool.map(lambda v: check(v, options), vectors)):

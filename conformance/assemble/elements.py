@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT-0
-"""Element types (§2) and the conversion of references (§2.1), by exact rational numbers."""
+"""Element types (§2) and the conversion of references (§2.1), with values as exact integers."""
 import struct
-from fractions import Fraction
 from functools import lru_cache
 
 
@@ -33,11 +32,11 @@ class Type:
         return u == 0x7F if self.name == "f8_e4m3" else u > self.infinity
 
     def value(self, u):
-        """The value of a non-negative pattern, as if its exponent field were an ordinary one."""
+        """The value of a non-negative pattern in units of 2^-1200, as if its exponent field were an ordinary one."""
         exponent, mantissa = u >> self.m, u & (1 << self.m) - 1
-        if exponent == 0:
-            return Fraction(mantissa, 1 << self.m) * Fraction(2) ** (1 - self.bias)
-        return (1 + Fraction(mantissa, 1 << self.m)) * Fraction(2) ** (exponent - self.bias)
+        if exponent:
+            mantissa |= 1 << self.m
+        return mantissa << max(exponent, 1) - self.bias - self.m + 1200
 
 
 BYTES = Type(1, "bytes", 8)
@@ -64,14 +63,18 @@ def convert(u, source, target):
         return sign | target.infinity | (int(digits, 2) or 1 << target.m - 1)
     if u == source.infinity and source is not E4M3:
         return sign | target.infinity
-    value = source.value(u)
-    low, high = 0, target.infinity                   # value(low) <= value, and value < value(high) or high is infinity
+    return sign | nearest(source.value(u), target)
+
+
+def nearest(value, target):
+    """The non-negative pattern nearest to a value >= 0, ties to even, infinity (or NaN) beyond the largest finite."""
+    low, high = 0, target.infinity                   # value(low) <= value < value(high)
     if value >= target.value(high):
-        return sign | target.infinity
+        return target.infinity
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if target.value(middle) <= value else (low, middle)
     below, above = value - target.value(low), target.value(high) - value
     if below == above:
-        return sign | (low if low % 2 == 0 else high)
-    return sign | (low if below < above else high)
+        return low if low % 2 == 0 else high
+    return low if below < above else high

@@ -23,18 +23,23 @@ def operations(phases, lanes):
                 yield [(lane, step, k) for lane, step in present if step.n > 16 * k]
 
 
-def encode(phases, lanes):
-    """(states, words) of phases: lists of steps, None for those that do not take place."""
-    states, words = [1 << 16] * lanes, []
-    for row in reversed(list(operations(phases, lanes))):
-        for lane, step, k in reversed(row):
+def encode(phases, lanes, early=(), final=None):
+    """(states, words) of phases: lists of steps, None for those that do not take place.
+
+    `final`: {lane: state at the end} where it is not to be 2^16. `early`: lanes whose state at the start is to be less
+    than 2^16, which a decoder that does not look brings back into its range with the first word.
+    """
+    states, words = [(final or {}).get(lane, 1 << 16) for lane in range(lanes)], []
+    rows = list(operations(phases, lanes))
+    for number in range(len(rows) - 1, -1, -1):
+        for lane, step, k in reversed(rows[number]):
             x = states[lane]
             if k is None:
                 limit = step.frequency << 20
             else:
                 t = min(step.n - 16 * k, 16)
                 limit = 1 << 32 - t
-            if x >= limit:
+            if x >= limit or number == 0 and lane in early:
                 words.append(x & 0xFFFF)
                 x >>= 16
             if k is None:

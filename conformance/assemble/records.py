@@ -34,15 +34,20 @@ class Kind:
     def __init__(self, element, other=None, reference=0, reserved=0):
         self.element, self.other, self.reference, self.reserved = element, other, reference, reserved
 
+    @property
+    def converts(self):
+        return self.other is not self.element and self.other.is_float and self.element.is_float
+
     def bytes(self):
         return bytes([self.element.number, self.other.number if self.other else 0, self.reference, self.reserved])
 
 
 class Span:
-    """`away`: reference offset − expected offset, written if not 0. `raw` replaces the bytes."""
+    """`away`: reference offset − expected offset, written if not 0; `at`: the reference offset, instead of `away`.
+    `raw` replaces the bytes."""
 
-    def __init__(self, kind, elements, profile=None, away=0, raw=None):
-        self.kind, self.elements, self.profile, self.away, self.raw = kind, elements, profile, away, raw
+    def __init__(self, kind, elements, profile=None, away=0, at=None, raw=None):
+        self.kind, self.elements, self.profile, self.away, self.at, self.raw = kind, elements, profile, away, at, raw
 
     def bytes(self):
         if self.raw is not None:
@@ -151,6 +156,8 @@ class Stream:
             kind = kinds[s.kind] if s.kind < len(kinds) else kinds[0]
             size, start = s.elements * kind.element.w // 8, None
             if kind.other:
+                if s.at is not None:
+                    s.away = s.at - cursors[kind.reference]
                 start = cursors[kind.reference] + s.away
                 cursors = [c + size for c in cursors]
                 cursors[kind.reference] = start + s.elements * kind.other.w // 8
@@ -200,7 +207,7 @@ class Stream:
                 width = kind.other.w // 8
                 data = self.references[kind.reference][reference + first * width:reference + last * width]
                 data = data[:len(data) // width * width]
-                mine[1].extend(u if kind.other is kind.element else convert(u, kind.other, kind.element)
+                mine[1].extend(convert(u, kind.other, kind.element) if kind.converts else u
                                for u in kind.other.unpack(data))
             values = [0] if span.profile is None else self.profiles.get(span.profile, [0])
             mine[2].extend(values[i % len(values)] for i in range(first, last))
@@ -215,7 +222,7 @@ class Stream:
     def chunk(self, length, substreams):
         """`substreams`: one Substream or Coded per kind that occurs, in ascending order."""
         used = b""
-        numbers = list(self.patterns(length))
+        numbers = sorted({part[0] for part in self.parts(self.coded, self.coded + length)})
         for number, first, last, _, _, _, reference in self.parts(self.coded, self.coded + length):
             if substreams[numbers.index(number)].method in (SAME, RESIDUAL, MASK):
                 kind = self.kinds[number]

@@ -44,20 +44,31 @@ class Coded:
     """A substream of method RESIDUAL, MASK or PLAIN: what its symbols are, and under which table."""
 
     def __init__(self, method, element, content, reference=None, *, slot=0, block=0, shift=0, lanes=5, scale_base=0,
-                 scales=None, profile=None, esc=(), dense=(), zeros_relative=False):
-        """`scales`: one per block, None for ZERO. `profile`: one value per element. `esc`: indices of elements that
-        take an ESC token without need. `dense`: indices of elements whose mask bit is set although they are equal.
-        `zeros_relative`: zeros take an ordinary token where one stands for them."""
+                 scales=None, scale_symbols=None, profile=None, esc=(), dense=(), zeros_relative=False, tokens=None,
+                 masks=None, early=(), final=None):
+        """`scales`: one per block, None for ZERO; or their symbols, from which they follow. `profile`: one value per
+        element. `esc`: indices of elements that take an ESC token without need. `dense`: indices of elements whose mask
+        bit is set although they are equal. `zeros_relative`: zeros take an ordinary token where one stands for them.
+        `tokens`, `masks`: {index: symbol (token: with raw bits and their number)} in place of the right ones.
+        `early`, `final`: of the entropy coder."""
         self.method, self.element, self.slot, self.block, self.shift = method, element, slot, block, shift
         self.lanes, self.scale_base, self.esc, self.dense = lanes, scale_base, set(esc), set(dense)
         self.zeros_relative = zeros_relative
         self.content = [u >> shift for u in content]
         self.reference = None if reference is None else [u >> shift for u in reference]
         self.n, self.w, self.m = len(content), element.w - shift, element.m - shift
-        self.profile = profile
-        self.scales = scales
+        self.profile, self.tokens, self.masks = profile, tokens or {}, masks or {}
+        self.early, self.final = early, final or {}
+        self.symbols = self.scale_symbols(scales) if scale_symbols is None and block else scale_symbols
+        self.scales = []
         if block:
-            assert len(scales) == (self.n - 1 >> block) + 1
+            assert len(self.symbols) == (self.n - 1 >> block) + 1
+            previous = scale_base
+            for symbol in self.symbols:
+                if symbol:
+                    step = (symbol - 1) // 2 if symbol % 2 else -symbol // 2
+                    previous = clamp16(previous + step)
+                self.scales.append(previous if symbol else None)
 
     def lam(self, i):
         """λ of element i, None in ZERO blocks."""
@@ -70,9 +81,9 @@ class Coded:
             lam -= 4 * (max(exponent, 1) - self.element.bias - self.m)
         return clamp16(lam)
 
-    def scale_symbols(self):
+    def scale_symbols(self, scales):
         previous, symbols = self.scale_base, []
-        for scale in self.scales:
+        for scale in scales:
             if scale is None:
                 symbols.append(0)
             else:
@@ -91,6 +102,8 @@ class Coded:
     def token(self, bank, i):
         """(token, raw bits, their number) of element i."""
         u, w = self.content[i], self.w
+        if i in self.tokens:
+            return self.tokens[i]
         if self.method != PLAIN:
             return token_of_z(bank.kind, self.residual(i))
         if bank.kind == 0:
@@ -117,7 +130,7 @@ class Coded:
         """Phases of (group, index of the table, symbol, raw bits, their number), None for steps not taken."""
         phases = []
         if self.block:
-            phases.append([("scales", 0, s, 0, 0) for s in self.scale_symbols()])
+            phases.append([("scales", 0, s, 0, 0) for s in self.symbols])
         lams = [self.lam(i) for i in range(self.n)]
         taken = range(self.n)
         if self.method == MASK:
@@ -129,7 +142,8 @@ class Coded:
                     continue
                 symbol = sum(1 << i - g for i in members
                              if self.content[i] != self.reference[i] or i in self.dense)
-                groups.append(("masks", bank.which("masks", max(lams[i] for i in members)), symbol, 0, 0))
+                groups.append(("masks", bank.which("masks", max(lams[i] for i in members)),
+                               self.masks.get(g >> 3, symbol), 0, 0))
             phases.append(groups)
             taken = [i for i in taken if groups[i >> 3] and groups[i >> 3][2] >> (i & 7) & 1]
         for i in range(self.n):                      # ZERO blocks say the truth
@@ -142,7 +156,7 @@ class Coded:
     def build(self, bank):
         """The substream under a bank whose tables hold all its symbols."""
         phases = [[s and Step(getattr(bank, s[0])[s[1]], *s[2:]) for s in phase] for phase in self.phases(bank)]
-        states, words = encode(phases, 1 << self.lanes)
+        states, words = encode(phases, 1 << self.lanes, self.early, self.final)
         return Substream(self.method, pack(states, words), bank=self.slot, block=self.block, shift=self.shift,
                          lanes=self.lanes, flags=PROFILES if self.profile else 0, scale_base=self.scale_base)
 

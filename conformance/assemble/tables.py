@@ -79,6 +79,7 @@ class Bank:
         self.counts = None                           # (scale_tables, mask_tables, element_tables) as written
         self.written = {}                            # {(group, table): arguments of write_table}
         self.padding = 0
+        self.fixed = False                           # tables are not to be fitted to what they code
         self.tail = b""
 
     @property

@@ -27,6 +27,12 @@ def blank_bank(element, method, tables=1, mask_tables=None, scale=True, **fields
     return Bank(kind, [nothing] * tables, masks=[nothing] * masks, scales=[nothing] * scale, **fields)
 
 
+def fixed(bank):
+    """Marks a bank whose tables are part of the case and must not be fitted."""
+    bank.fixed = True
+    return bank
+
+
 def pair(element, n, other=None, seed=1, **moves):
     """(content, reference) of n elements: weights and what a step made of them."""
     from assemble.elements import convert
@@ -37,7 +43,7 @@ def pair(element, n, other=None, seed=1, **moves):
 
 
 def coded_stream(method, element=BF16, content=None, reference=None, other=None, bank=None, lengths=None,
-                 options=None, layout=None, header=None, kind=None, sampled=False, n=500):
+                 options=None, layout=None, header=None, kind=None, sampled=False, profiles=None, n=500):
     """One kind, one bank in slot 0, chunks of `lengths` bytes, each coded with `options(index, stream, elements)`."""
     uses = method in (RESIDUAL, MASK)
     if content is None:
@@ -45,11 +51,13 @@ def coded_stream(method, element=BF16, content=None, reference=None, other=None,
         reference = made if reference is None and (uses or other) else reference
     references = [] if reference is None else [reference]
     bank = bank or blank_bank(element, method)
-    s = Stream(content, references, bank_slots=1, **(header or {}))
+    s = Stream(content, references, **({"bank_slots": 1} | (header or {})))
     if sampled:
         s.sampled(0)
     kind = kind or Kind(element, (other or element) if reference is not None else None)
     elements = len(content) * 8 // element.w
+    for slot, values in (profiles or {}).items():
+        s.profile(slot, values)
     s.layout([kind], layout or [(0, elements)])
     plans, at = [], 0
     for index, length in enumerate(lengths or [len(content)]):
@@ -57,7 +65,8 @@ def coded_stream(method, element=BF16, content=None, reference=None, other=None,
         s.coded = at
         plans.append((length, s.code(0, length, method, **given)))
         at += length
-    fit_bank(bank, [c for _, c in plans], fit)
+    if not bank.fixed:
+        fit_bank(bank, [c for _, c in plans], fit)
     s.bind(0, bank)
     s.coded = 0
     for length, coded in plans:
