@@ -4,6 +4,7 @@
 //! [`core`](crate::core) turns numbers into bits, `wire` holds the structures of the stream, `decode` and `encode` put chunks together, `stream` reads and writes
 //! whole streams, `container` advises the encoder about file layouts.
 
+pub mod container;
 pub mod core;
 pub mod decode;
 pub mod encode;

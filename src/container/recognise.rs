@@ -1,0 +1,110 @@
+//! Recognises a container by its first bytes, runs its parser, and takes the rest for bytes of unknown type if the parser is surprised.
+
+use super::MAX_DEPTH;
+use super::parser::{Parser, Place, Step, u64_at};
+use super::safetensors::Safetensors;
+use super::span::TypedSpan;
+
+/// First bytes of formats whose contents are compressed already.
+const PACKED: [&[u8]; 4] = [
+    b"\x89ulp\r\n",
+    b"\x28\xb5\x2f\xfd",
+    b"\x1f\x8b",
+    b"\xfd7zXZ\0",
+];
+
+/// Any container, or none; several may follow each other.
+pub(super) struct Any {
+    place: Place,
+    state: State,
+    /// Whether the present parser has said anything of any byte.
+    moved: bool,
+}
+
+enum State {
+    Unknown,
+    Running(Box<dyn Parser>),
+    Bytes { known: bool },
+}
+
+enum Verdict {
+    Is(Box<dyn Parser>),
+    Packed,
+    Nothing,
+    Need(usize),
+}
+
+impl Any {
+    /// Whatever is at this place.
+    pub(super) fn new(place: Place) -> Self {
+        let state = if place.depth < MAX_DEPTH {
+            State::Unknown
+        } else {
+            State::Bytes { known: false }
+        };
+        Self {
+            place,
+            state,
+            moved: true,
+        }
+    }
+}
+
+impl Parser for Any {
+    fn step(&mut self, input: &[u8], left: u64) -> Step {
+        loop {
+            match &mut self.state {
+                State::Bytes { known } => return Step::Span(TypedSpan::bytes(left, *known)),
+                State::Unknown => match recognise(input, left, &self.place) {
+                    Verdict::Need(n) if n as u64 <= left => return Step::Need(n),
+                    Verdict::Is(parser) if self.moved => {
+                        self.state = State::Running(parser);
+                        self.moved = false;
+                    }
+                    Verdict::Packed => self.state = State::Bytes { known: true },
+                    _ => self.state = State::Bytes { known: false },
+                },
+                State::Running(parser) => match parser.step(input, left) {
+                    Step::Need(n) if n as u64 <= left && n <= self.place.held => {
+                        return Step::Need(n);
+                    }
+                    Step::Need(_) | Step::Surprise => self.state = State::Bytes { known: false },
+                    Step::End => self.state = State::Unknown,
+                    Step::Span(span) => {
+                        self.moved = true;
+                        return Step::Span(span);
+                    }
+                    late @ Step::Late(_) => return late,
+                },
+            }
+        }
+    }
+}
+
+/// What begins with `input`. The tests are in the order of their certainty; each asks for more bytes only while the ones at hand agree with it.
+fn recognise(input: &[u8], left: u64, place: &Place) -> Verdict {
+    let held = place.held as u64;
+    let mut need = None;
+    let mut starts = |magic: &[u8]| {
+        if input.len() < magic.len() && magic.starts_with(input) && (magic.len() as u64) <= left {
+            need = Some(magic.len());
+        }
+        input.starts_with(magic)
+    };
+    if PACKED.into_iter().any(&mut starts) {
+        return Verdict::Packed;
+    }
+    let _ = held;
+    if let Some(n) = need {
+        return Verdict::Need(n);
+    }
+    // A header length below the cap leaves few files that could be anything else.
+    match (u64_at(input, 0), input.get(8)) {
+        (Some(n), Some(b'{')) if (2..=held).contains(&n) && n <= left - 8 => {
+            return Verdict::Is(Box::new(Safetensors::new(place.clone())));
+        }
+        (_, None) if left > 8 => return Verdict::Need(9),
+        _ => {}
+    }
+    Verdict::Nothing
+}

@@ -1,0 +1,6 @@
+//! Layouts: what the parsers say of files as they are, of damaged ones, and of random bytes.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+mod safetensors;
