@@ -8,13 +8,18 @@
 //!
 //! Memory: at most [`MAX_HELD`] bytes of a header wait for the rest of it, and what has been learnt from it takes about as much again.
 
-pub mod layout;
+mod gguf;
+mod layout;
+mod literal;
+mod npy;
 mod parser;
 mod placed;
 mod reader;
 mod recognise;
 mod safetensors;
 mod span;
+mod tar;
+mod walk;
 
 pub use layout::Layout;
 pub use reader::LayoutReader;

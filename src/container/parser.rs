@@ -1,7 +1,5 @@
 //! What every parser of a container does: look at the bytes at hand, say what they are.
 
-#![allow(dead_code)]
-
 use std::sync::Arc;
 
 use super::span::TypedSpan;

@@ -1,9 +1,12 @@
 //! Recognises a container by its first bytes, runs its parser, and takes the rest for bytes of unknown type if the parser is surprised.
 
 use super::MAX_DEPTH;
+use super::gguf::{self, Gguf};
+use super::npy::{self, Npy};
 use super::parser::{Parser, Place, Step, u64_at};
 use super::safetensors::Safetensors;
 use super::span::TypedSpan;
+use super::tar::{self, Tar};
 
 /// First bytes of formats whose contents are compressed already.
 const PACKED: [&[u8]; 4] = [
@@ -83,28 +86,42 @@ impl Parser for Any {
 
 /// What begins with `input`. The tests are in the order of their certainty; each asks for more bytes only while the ones at hand agree with it.
 fn recognise(input: &[u8], left: u64, place: &Place) -> Verdict {
-    let held = place.held as u64;
-    let mut need = None;
-    let mut starts = |magic: &[u8]| {
-        if input.len() < magic.len() && magic.starts_with(input) && (magic.len() as u64) <= left {
-            need = Some(magic.len());
-        }
-        input.starts_with(magic)
+    // Whether `input` begins with `magic`, or may with more bytes.
+    let begins = |magic: &[u8]| {
+        let n = input.len().min(magic.len());
+        (magic.len() as u64 <= left && input.get(..n) == magic.get(..n)).then_some(magic.len())
     };
-    if PACKED.into_iter().any(&mut starts) {
-        return Verdict::Packed;
-    }
-    let _ = held;
-    if let Some(n) = need {
-        return Verdict::Need(n);
+    let found = |n: usize, parser: fn(&Place) -> Box<dyn Parser>| {
+        if n <= input.len() {
+            Verdict::Is(parser(place))
+        } else {
+            Verdict::Need(n)
+        }
+    };
+    if let Some(n) = PACKED.into_iter().find_map(begins) {
+        return if n <= input.len() {
+            Verdict::Packed
+        } else {
+            Verdict::Need(n)
+        };
     }
     // A header length below the cap leaves few files that could be anything else.
     match (u64_at(input, 0), input.get(8)) {
-        (Some(n), Some(b'{')) if (2..=held).contains(&n) && n <= left - 8 => {
+        (Some(n), Some(b'{')) if (2..=place.held as u64).contains(&n) && n <= left - 8 => {
             return Verdict::Is(Box::new(Safetensors::new(place.clone())));
         }
         (_, None) if left > 8 => return Verdict::Need(9),
         _ => {}
     }
-    Verdict::Nothing
+    if let Some(n) = begins(npy::MAGIC) {
+        return found(n, |place| Box::new(Npy::new(place.clone(), "")));
+    }
+    if let Some(n) = begins(gguf::MAGIC) {
+        return found(n, |place| Box::new(Gguf::new(place.clone())));
+    }
+    match input.get(..tar::BLOCK) {
+        Some(block) if tar::is_header(block) => Verdict::Is(Box::new(Tar::new(place.clone()))),
+        None if left >= tar::BLOCK as u64 => Verdict::Need(tar::BLOCK),
+        _ => Verdict::Nothing,
+    }
 }

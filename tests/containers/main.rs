@@ -3,4 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
+mod gguf;
+mod npy;
 mod safetensors;
+mod tar;
