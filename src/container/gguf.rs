@@ -135,7 +135,7 @@ impl Gguf {
 
     fn info(&mut self, input: &[u8]) -> Advance {
         if self.tensors == 0 {
-            return self.body();
+            return self.place_tensors();
         }
         let (name, end) = match string(input) {
             Ok(found) => found,
@@ -169,7 +169,7 @@ impl Gguf {
     }
 
     /// Behind the last info: the tensors begin at the next multiple of the alignment.
-    fn body(&mut self) -> Advance {
+    fn place_tensors(&mut self) -> Advance {
         let items = self.infos.iter().enumerate();
         let items = items.filter_map(|(what, info)| {
             let begin = info.offset;
@@ -191,17 +191,27 @@ impl Gguf {
     }
 }
 
+impl Gguf {
+    /// The next tensor.
+    fn body(&mut self) -> Step {
+        let State::Body(placed) = &mut self.state else {
+            return Step::Surprise;
+        };
+        match placed.next() {
+            None => Step::End,
+            Some(Next::Between(span)) => Step::Span(span),
+            Some(Next::Item(item)) => match self.infos.get(item.what) {
+                Some(info) => Step::Span(info.span(item.end - item.begin, &self.place)),
+                None => Step::Surprise,
+            },
+        }
+    }
+}
+
 impl Parser for Gguf {
-    fn step(&mut self, input: &[u8], left: u64) -> Step {
-        if let State::Body(placed) = &mut self.state {
-            return match placed.next() {
-                None => Step::End,
-                Some(Next::Between(span)) => Step::Span(span),
-                Some(Next::Item(item)) => match self.infos.get(item.what) {
-                    Some(info) => Step::Span(info.span(item.end - item.begin, &self.place)),
-                    None => Step::Surprise,
-                },
-            };
+    fn step(&mut self, input: &[u8], _left: u64) -> Step {
+        if matches!(self.state, State::Body(_)) {
+            return self.body();
         }
         let mut walk = std::mem::take(&mut self.walk);
         let advance = walk.step(input, self.place.held, |rest| {
@@ -213,7 +223,8 @@ impl Parser for Gguf {
         });
         self.walk = walk;
         match advance {
-            Advance::Done(0) => self.step(input, left),
+            // Every byte of the header was told of before.
+            Advance::Done(0) => self.body(),
             Advance::Took(n) | Advance::Done(n) => Step::Span(TypedSpan::bytes(n, true)),
             Advance::Need(n) => Step::Need(n),
             Advance::Surprise => Step::Surprise,
@@ -320,7 +331,7 @@ impl Info {
         let columns = if element == E::Bytes {
             bytes as u32
         } else {
-            columns_of(&self.shape)
+            columns_of(&self.shape, 1)
         };
         Some((element, (n / elements).checked_mul(bytes)?, columns))
     }

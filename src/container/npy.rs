@@ -95,10 +95,8 @@ impl Npy {
         let length = elements_of(&shape)?.checked_mul(item.size)?;
         let columns = match item.element {
             // Records, and numbers that are no elements, repeat byte by byte.
-            ElementType::Bytes => item.size,
-            element => {
-                u64::from(columns_of(&shape)).checked_mul(item.size / element.width() as u64)?
-            }
+            ElementType::Bytes => u32::try_from(item.size).unwrap_or(0),
+            element => columns_of(&shape, item.size / element.width() as u64),
         };
         let tensor = Tensor {
             path: self.place.path.clone(),
@@ -108,12 +106,7 @@ impl Npy {
         };
         Some(TypedSpan {
             known: item.known,
-            ..TypedSpan::tensor(
-                tensor,
-                length,
-                item.element,
-                u32::try_from(columns).unwrap_or(0),
-            )
+            ..TypedSpan::tensor(tensor, length, item.element, columns)
         })
     }
 }

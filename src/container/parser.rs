@@ -11,7 +11,7 @@ pub(super) enum Step {
     Span(TypedSpan),
     /// An earlier tensor, found by its name and path, has turned out to be of this type.
     Late(TypedSpan),
-    /// So many bytes must be at hand before anything can be said. The parser may be asked again with fewer.
+    /// It is worth asking again with so many bytes at hand. The parser may be asked with fewer, and will say the same with fewer if they are enough.
     Need(usize),
     /// The container is over; whatever follows belongs to another one.
     End,
@@ -53,6 +53,12 @@ impl Place {
             held: self.held,
         }
     }
+}
+
+/// A need for `n` bytes where `left` is the number of bytes to the end: of no more than can come; `None` if no more can come.
+pub(super) fn need(n: usize, input: &[u8], left: u64) -> Option<Step> {
+    let all = usize::try_from(left).unwrap_or(usize::MAX);
+    (input.len() < all).then(|| Step::Need(n.min(all)))
 }
 
 /// The little-endian `u16` at `at`.

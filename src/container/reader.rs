@@ -7,6 +7,9 @@ use super::parser::{Parser, Place, Step};
 use super::recognise::Any;
 use super::span::TypedSpan;
 
+/// Bytes that join held ones at once.
+const PORTION: usize = 1 << 16;
+
 /// Turns a stream into typed spans as it flows.
 ///
 /// [`push`](Self::push) takes the bytes, [`take`](Self::take) gives the spans: they follow each other from offset 0 without gap or overlap, and depend on
@@ -78,7 +81,8 @@ impl LayoutReader {
                     return;
                 }
             } else {
-                let more = self.need.saturating_sub(self.held.len()).max(1);
+                // More than is needed, lest a parser that always keeps a few bytes be asked about every single one.
+                let more = self.need.saturating_sub(self.held.len()).max(PORTION);
                 let (front, rest) = bytes.split_at(more.min(bytes.len()));
                 self.held.extend_from_slice(front);
                 bytes = rest;

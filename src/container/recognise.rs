@@ -3,10 +3,13 @@
 use super::MAX_DEPTH;
 use super::gguf::{self, Gguf};
 use super::npy::{self, Npy};
-use super::parser::{Parser, Place, Step, u64_at};
+use super::parser::{Parser, Place, Step, need, u64_at};
 use super::safetensors::Safetensors;
 use super::span::TypedSpan;
 use super::tar::{self, Tar};
+use super::torch_legacy::{self, TorchLegacy};
+use super::zip::Zip;
+use super::zip_header::LOCAL;
 
 /// First bytes of formats whose contents are compressed already.
 const PACKED: [&[u8]; 4] = [
@@ -59,7 +62,7 @@ impl Parser for Any {
             match &mut self.state {
                 State::Bytes { known } => return Step::Span(TypedSpan::bytes(left, *known)),
                 State::Unknown => match recognise(input, left, &self.place) {
-                    Verdict::Need(n) if n as u64 <= left => return Step::Need(n),
+                    Verdict::Need(n) => return Step::Need(n),
                     Verdict::Is(parser) if self.moved => {
                         self.state = State::Running(parser);
                         self.moved = false;
@@ -68,9 +71,10 @@ impl Parser for Any {
                     _ => self.state = State::Bytes { known: false },
                 },
                 State::Running(parser) => match parser.step(input, left) {
-                    Step::Need(n) if n as u64 <= left && n <= self.place.held => {
-                        return Step::Need(n);
-                    }
+                    Step::Need(n) if n <= self.place.held => match need(n, input, left) {
+                        Some(step) => return step,
+                        None => self.state = State::Bytes { known: false },
+                    },
                     Step::Need(_) | Step::Surprise => self.state = State::Bytes { known: false },
                     Step::End => self.state = State::Unknown,
                     Step::Span(span) => {
@@ -112,6 +116,14 @@ fn recognise(input: &[u8], left: u64, place: &Place) -> Verdict {
         }
         (_, None) if left > 8 => return Verdict::Need(9),
         _ => {}
+    }
+    if let Some(n) = begins(LOCAL) {
+        return found(n, |place| Box::new(Zip::new(place.clone())));
+    }
+    match torch_legacy::begins(input, left) {
+        Ok(true) => return Verdict::Is(Box::new(TorchLegacy::new(place.clone()))),
+        Ok(false) => {}
+        Err(n) => return Verdict::Need(n),
     }
     if let Some(n) = begins(npy::MAGIC) {
         return found(n, |place| Box::new(Npy::new(place.clone(), "")));

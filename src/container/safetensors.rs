@@ -87,7 +87,7 @@ impl Safetensors {
 }
 
 impl Parser for Safetensors {
-    fn step(&mut self, input: &[u8], _left: u64) -> Step {
+    fn step(&mut self, input: &[u8], left: u64) -> Step {
         match &mut self.state {
             State::Header => {
                 let Some(n) = u64_at(input, 0) else {
@@ -97,7 +97,12 @@ impl Parser for Safetensors {
                     return Step::Surprise;
                 };
                 let Some(json) = input.get(8..end) else {
-                    return Step::Need(end);
+                    // There is no use in holding a header whose end cannot come.
+                    return if end as u64 <= left {
+                        Step::Need(end)
+                    } else {
+                        Step::Surprise
+                    };
                 };
                 let Some((header, placed)) = Header::parse(json) else {
                     return Step::Surprise;
@@ -140,13 +145,13 @@ impl Header {
         };
         let (element, known, columns) = match dtype {
             Dtype::Element(element) if fits(8 * element.width() as u64) => {
-                (element, true, columns_of(shape))
+                (element, true, columns_of(shape, 1))
             }
             Dtype::Complex(element) if fits(16 * element.width() as u64) => {
-                (element, true, columns_of(shape).checked_mul(2).unwrap_or(0))
+                (element, true, columns_of(shape, 2))
             }
             Dtype::Packed(bits) if fits(bits.into()) => {
-                let bits = u64::from(columns_of(shape)) * u64::from(bits);
+                let bits = u64::from(columns_of(shape, 1)) * u64::from(bits);
                 let columns = if bits % 8 == 0 { bits / 8 } else { 0 };
                 (
                     ElementType::Bytes,

@@ -137,12 +137,17 @@ impl TypedSpan {
     }
 }
 
-/// Row length of a tensor of this shape: the last of at least two dimensions.
-pub(super) fn columns_of(shape: &[u64]) -> u32 {
-    match shape {
-        [.., _, last] => u32::try_from(*last).unwrap_or(0),
+/// Row length, in elements, of a tensor of this shape: its last dimension where there are at least two. An item of several elements is a row by itself.
+pub(super) fn columns_of(shape: &[u64], elements: u64) -> u32 {
+    let columns = match shape {
+        [.., _, last] => *last,
+        _ if elements > 1 => 1,
         _ => 0,
-    }
+    };
+    columns
+        .checked_mul(elements)
+        .and_then(|columns| u32::try_from(columns).ok())
+        .unwrap_or(0)
 }
 
 /// Number of elements of a tensor of this shape.

@@ -2,8 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod archive;
 mod common;
 mod gguf;
 mod npy;
+mod npz;
 mod safetensors;
 mod tar;
+mod torch;
