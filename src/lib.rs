@@ -11,6 +11,7 @@ pub mod encode;
 pub mod error;
 pub mod kernel;
 pub mod limits;
+pub mod matching;
 pub mod stream;
 pub mod wire;
 

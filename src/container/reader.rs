@@ -158,6 +158,11 @@ impl LayoutReader {
         spans
     }
 
+    /// Spans already known but not yet taken, beyond the bytes pushed as well.
+    pub fn announced(&self) -> impl Iterator<Item = &TypedSpan> {
+        self.queue.iter()
+    }
+
     /// Tensors that have turned out, after their bytes, to be of a known type.
     pub(super) fn take_late(&mut self) -> Vec<TypedSpan> {
         std::mem::take(&mut self.late)

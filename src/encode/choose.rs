@@ -3,7 +3,7 @@
 use crate::core::element::{Class, ElementType};
 use crate::core::model::Model;
 use crate::encode::estimate::{Run, base, coding, cost, statistics};
-use crate::encode::kind::KindPlan;
+use crate::encode::kind::{KindPlan, trailing_zeros};
 use crate::encode::level::Level;
 use crate::encode::symbols::Coding;
 
@@ -82,4 +82,12 @@ fn mostly_equal(runs: &[Run], element: ElementType) -> bool {
     let pairs = runs.iter().flat_map(|r| r.next.chunks_exact(width).zip(r.reference.chunks_exact(width)));
     let (count, equal) = pairs.fold((0usize, 0usize), |(n, k), (a, b)| (n + 1, k + usize::from(a == b)));
     2 * equal > count
+}
+
+/// Estimated cost of the runs, against their references if `reference`, in units of 2^−16 bits.
+#[must_use]
+pub fn estimate(element: ElementType, reference: bool, runs: &[Run]) -> u64 {
+    let zeros = runs.iter().map(|r| trailing_zeros(&r.next, element)).min().unwrap_or(0);
+    let of = sampled(runs, element) as u64;
+    best(element, shift(element, zeros), reference, Level::Fast, runs, of).2
 }

@@ -8,7 +8,7 @@ use crate::core::convert::convert;
 use crate::core::element::ElementType;
 use crate::core::model::Model;
 use crate::encode::bank::{Statistics, build};
-use crate::encode::choose::{best, sample, sampled, shift};
+use crate::encode::choose::{best, estimate, sample, shift};
 use crate::encode::estimate::{Run, coding};
 use crate::encode::kind::{KindPlan, Member, trailing_zeros};
 use crate::encode::level::Level;
@@ -414,9 +414,5 @@ fn reference_helps(span: &InputSpan<'_>) -> bool {
         let reference = convert(bytes, reference.element, span.element).into_owned();
         runs.push(Run { next: part.next.to_vec(), reference, profiles: Vec::new() });
     }
-    let of = sampled(&runs, span.element) as u64;
-    let shift = shift(span.element, trailing_zeros(span.next, span.element));
-    let with = best(span.element, shift, true, Level::Fast, &runs, of).2;
-    let without = best(span.element, shift, false, Level::Fast, &runs, of).2;
-    with < without
+    estimate(span.element, true, &runs) < estimate(span.element, false, &runs)
 }

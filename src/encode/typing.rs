@@ -49,9 +49,9 @@ pub fn segment(offset: u64) -> usize {
     if offset < 1 << 20 { 1 << 17 } else { 1 << 20 }
 }
 
-/// The type under which the bytes would take least, with `reference` bytes at the same offsets (as many as there are). `content` begins at a multiple of 64.
+/// The type under which the bytes, from content offset `offset` on, would take least with these `reference` bytes beside them (as many as there are).
 #[must_use]
-pub fn guess(content: &[u8], reference: &[u8], before: Option<Guess>) -> Guess {
+pub fn guess(content: &[u8], reference: &[u8], before: Option<Guess>, offset: u64) -> Guess {
     let mut best = (u64::MAX, Guess { element: ElementType::Bytes, phase: 0 });
     for element in CANDIDATES {
         let width = element.width();
@@ -59,7 +59,7 @@ pub fn guess(content: &[u8], reference: &[u8], before: Option<Guess>) -> Guess {
             let cost = estimate(element, phase, content, reference);
             // A change of type must pay.
             #[allow(clippy::cast_possible_truncation)]
-            let guess = Guess { element, phase: phase as u8 };
+            let guess = Guess { element, phase: ((offset + phase as u64) % width as u64) as u8 };
             let cost = if before == Some(guess) { cost - cost / 64 } else { cost };
             if cost < best.0 {
                 best = (cost, guess);

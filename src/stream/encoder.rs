@@ -4,11 +4,10 @@ use std::io::{self, Write};
 
 use sha2::{Digest, Sha256};
 
-use crate::core::element::ElementType;
 use crate::encode::plan::{BANK_SLOTS, PROFILE_SLOTS, Slots};
-use crate::encode::typing::{Guess, guess};
 use crate::error::{Error, Result};
-use crate::limits::{BASELINE_REFERENCES, MAX_METADATA_BODY};
+use crate::limits::{BASELINE_REFERENCES, MAX_METADATA_BODY, MAX_REFERENCES};
+use crate::stream::advice::Advisor;
 use crate::stream::options::{EncoderOptions, Summary, Typing};
 use crate::stream::pool::Pool;
 use crate::stream::reference::{Reference, Source};
@@ -20,6 +19,9 @@ use crate::wire::stream_header::StreamHeader;
 
 /// Contents shorter than this carry no sampled identity of their reference: the chunk's own CRC of it tells as much.
 const SMALL: usize = 1 << 16;
+
+/// Rows longer than this may be cut by a window.
+const LONGEST_ROW: usize = 1 << 20;
 
 /// Compresses what is written to it.
 ///
@@ -40,7 +42,10 @@ pub struct Encoder<W: Write> {
     pool: Pool,
     slots: Slots,
     window: Vec<u8>,
-    guess: Option<Guess>,
+    /// Where types and places are to be found; `None` where the caller has fixed the type.
+    advisor: Option<Advisor>,
+    /// Whether the stream promises that every reference range is its own output range.
+    in_place: bool,
     started: bool,
     written: u64,
     chunks: u64,
@@ -55,11 +60,9 @@ impl<W: Write> Encoder<W> {
     /// # Errors
     /// Reading a reference failed, or the options contradict each other.
     pub fn new(inner: W, options: EncoderOptions, references: Vec<Reference>) -> Result<Self> {
-        if references.len() > BASELINE_REFERENCES {
-            return Err(Error::Usage(format!(
-                "{} references given, at most {BASELINE_REFERENCES} can be used",
-                references.len()
-            )));
+        if references.len() > MAX_REFERENCES {
+            let given = references.len();
+            return Err(Error::Usage(format!("{given} references given, at most {MAX_REFERENCES} can be used")));
         }
         let mut threads = options.threads;
         if let Some(memory) = options.memory {
@@ -68,13 +71,19 @@ impl<W: Write> Encoder<W> {
             let fitting = usize::try_from(spare / (8 * MAX_CHUNK as u64)).unwrap_or(usize::MAX).max(1);
             threads = if threads == 0 { fitting.min(8) } else { threads.min(fitting) };
         }
+        let mut references: Vec<Source> = references.into_iter().map(Source::open).collect::<Result<_>>()?;
+        let advisor = match options.typing {
+            Typing::Auto => Some(Advisor::new(&mut references)?),
+            Typing::Fixed(_) => None,
+        };
         Ok(Self {
             inner,
             pool: Pool::new(threads)?,
-            references: references.into_iter().map(Source::open).collect::<Result<_>>()?,
+            references,
             slots: Slots::default(),
             window: Vec::new(),
-            guess: None,
+            advisor,
+            in_place: false,
             started: false,
             written: 0,
             chunks: 0,
@@ -135,13 +144,14 @@ impl<W: Write> Encoder<W> {
     /// `Stream_Header`, Metadata, sampled identities. `last`: the first window is all there is.
     fn start(&mut self, last: bool, out: &mut Vec<u8>) -> Result<()> {
         self.started = true;
+        self.in_place = self.references.len() == 1 && self.all_in_place();
         #[allow(clippy::cast_possible_truncation)]
         let header = StreamHeader {
-            in_place: self.references.len() == 1,
+            in_place: self.in_place,
             references: self.references.len() as u8,
             bank_slots: BANK_SLOTS,
             profile_slots: PROFILE_SLOTS,
-            feature_set: 0,
+            feature_set: u8::from(self.references.len() > BASELINE_REFERENCES),
             max_chunk_length: MAX_CHUNK as u32,
         };
         header.write(out);
@@ -165,14 +175,25 @@ impl<W: Write> Encoder<W> {
         Ok(())
     }
 
+    /// Whether every reference range will surely be its own output range.
+    fn all_in_place(&mut self) -> bool {
+        let Some(advisor) = &mut self.advisor else {
+            return true;
+        };
+        let content = self.content + self.window.len() as u64;
+        advisor.in_place(content, &mut self.references)
+    }
+
     /// Codes what the window holds; all of it if `last`.
     fn flush_window(&mut self, last: bool) -> Result<()> {
         let mut out = Vec::new();
+        if let (Some(advisor), true) = (&mut self.advisor, last) {
+            advisor.finish();
+        }
         if !self.started {
             self.start(last, &mut out)?;
         }
-        let length = if last { self.window.len() } else { self.window.len() / 64 * 64 };
-        let ranges = self.ranges(length)?;
+        let (length, ranges) = self.ranges(last)?;
         let window = std::mem::take(&mut self.window);
         let chunks = window::encode(
             &window[..length],
@@ -200,47 +221,33 @@ impl<W: Write> Encoder<W> {
         Ok(())
     }
 
-    /// Types of the first `length` bytes of the window.
-    fn ranges(&mut self, length: usize) -> Result<Vec<TypedRange>> {
-        let reference = |element: ElementType, at: usize| {
-            (!self.references.is_empty()).then_some((0, element, self.content + at as u64))
-        };
-        let columns = self.options.columns.unwrap_or(0);
-        match self.options.typing {
-            Typing::Fixed(element) if length > 0 => {
-                Ok(vec![TypedRange { bytes: 0..length, element, columns, reference: reference(element, 0) }])
-            }
-            Typing::Fixed(_) => Ok(Vec::new()),
-            Typing::Auto => {
-                let window = self.window.get(..length).unwrap_or(&[]);
-                let mut sample = Vec::new();
-                let mut ranges = Vec::new();
-                let mut at = 0;
-                while at < length {
-                    sample.clear();
-                    let end = length.min(at + crate::encode::typing::segment(at as u64 + self.content));
-                    if let Some(source) = self.references.first_mut() {
-                        source.read(0, self.content + at as u64, end - at, &mut sample)?;
-                    }
-                    let found = guess(&window[at..end], &sample, self.guess);
-                    self.guess = Some(found);
-                    let mut put = |from: usize, to: usize, element| {
-                        if to > from {
-                            let offset = self.content + from as u64;
-                            let reference = (!self.references.is_empty()).then_some((0, element, offset));
-                            ranges.push(TypedRange { bytes: from..to, element, columns, reference });
-                        }
-                    };
-                    let first = (at + found.phase(self.content + at as u64)).min(end);
-                    let whole = first + (end - first) / found.element.width() * found.element.width();
-                    put(at, first, ElementType::Bytes);
-                    put(first, whole, found.element);
-                    put(whole, end, ElementType::Bytes);
-                    at = end;
+    /// How much of the window to code now, and what it holds.
+    fn ranges(&mut self, last: bool) -> Result<(usize, Vec<TypedRange>)> {
+        let whole = self.window.len();
+        if let Some(advisor) = &mut self.advisor {
+            let length = if last { whole } else { advisor.cut(self.content, whole) };
+            let data = self.window.get(..length).unwrap_or(&[]);
+            let mut ranges = advisor.ranges(data, self.content, &mut self.references)?;
+            if self.in_place {
+                for range in &mut ranges {
+                    let own = self.content + range.bytes.start as u64;
+                    range.reference =
+                        range.reference.filter(|&(_, e, at, _)| at == own && e.width() == range.element.width());
                 }
-                Ok(ranges)
             }
+            return Ok((length, ranges));
         }
+        let Typing::Fixed(element) = self.options.typing else {
+            return Ok((whole, Vec::new()));
+        };
+        // Windows end at whole elements, and at whole rows where they are known.
+        let columns = self.options.columns.unwrap_or(0);
+        let row = element.width() * columns.max(1) as usize;
+        let unit = if row <= LONGEST_ROW { row } else { element.width() };
+        let length = if last { whole } else { whole / unit * unit };
+        let reference = (!self.references.is_empty()).then_some((0, element, self.content, u64::MAX));
+        let range = TypedRange { bytes: 0..length, element, columns, reference, gap: false };
+        Ok((length, if length > 0 { vec![range] } else { Vec::new() }))
     }
 }
 
@@ -251,6 +258,9 @@ impl<W: Write> Write for Encoder<W> {
         }
         let count = bytes.len().min(WINDOW - self.window.len());
         self.window.extend_from_slice(&bytes[..count]);
+        if let Some(advisor) = &mut self.advisor {
+            advisor.push(&bytes[..count]);
+        }
         Ok(count)
     }
 

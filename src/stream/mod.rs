@@ -1,5 +1,6 @@
 //! Whole streams: reading, writing, references, threads.
 
+mod advice;
 mod decoder;
 mod encoder;
 mod options;

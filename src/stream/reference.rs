@@ -20,6 +20,8 @@ pub enum Reference {
 
 /// Bytes of a pipe that are kept behind the newest ones, so that small steps back work.
 const HISTORY: usize = 4 << 20;
+/// Bytes of a pipe that are looked at before the content begins.
+const PEEK: u64 = 1 << 20;
 /// Pieces of a sampled identity.
 const SAMPLES: u64 = 16;
 /// Bytes of a piece.
@@ -188,6 +190,25 @@ impl Source {
         match self {
             Self::Random(random) => Some(random),
             Self::Pipe(_) => None,
+        }
+    }
+
+    /// The first bytes of a pipe, which stay at hand; nothing of other references.
+    pub(crate) fn peek(&mut self) -> Result<&[u8]> {
+        match self {
+            Self::Random(_) => Ok(&[]),
+            Self::Pipe(pipe) => {
+                pipe.fill(pipe.start + PEEK)?;
+                Ok(&pipe.held)
+            }
+        }
+    }
+
+    /// Whether bytes from `offset` on can still be read.
+    pub(crate) fn reachable(&self, offset: u64) -> bool {
+        match self {
+            Self::Random(_) => true,
+            Self::Pipe(pipe) => offset >= pipe.start,
         }
     }
 

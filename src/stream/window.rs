@@ -25,8 +25,10 @@ pub(crate) struct TypedRange {
     pub(crate) element: ElementType,
     /// Row length in elements, 0 where unknown.
     pub(crate) columns: u32,
-    /// Index, type and offset.
-    pub(crate) reference: Option<(u8, ElementType, u64)>,
+    /// Index, type, offset, and the bytes there are from there on.
+    pub(crate) reference: Option<(u8, ElementType, u64, u64)>,
+    /// Bytes between tensors: headers, padding.
+    pub(crate) gap: bool,
 }
 
 /// Codes one window: Layout, Bind and Chunk records into `out`, and the chunks' CRCs.
@@ -76,9 +78,10 @@ fn load(ranges: &[TypedRange], references: &mut [Source]) -> Result<(Vec<u8>, Ve
     let mut places = Vec::with_capacity(ranges.len());
     for range in ranges {
         let before = bytes.len();
-        if let Some((index, element, offset)) = range.reference {
-            if let Some(source) = references.get_mut(usize::from(index)) {
+        if let Some((index, element, offset, available)) = range.reference {
+            if let Some(source) = references.get_mut(usize::from(index)).filter(|s| s.reachable(offset)) {
                 let length = range.bytes.len() / range.element.width() * element.width();
+                let length = length.min(usize::try_from(available).unwrap_or(usize::MAX));
                 source.read(index.into(), offset, length, &mut bytes)?;
             }
         }
@@ -97,7 +100,7 @@ fn spans<'a>(
     let mut spans = Vec::with_capacity(ranges.len());
     for (range, place) in ranges.iter().zip(places) {
         let next = data.get(range.bytes.clone()).unwrap_or(&[]);
-        let reference = range.reference.map(|(index, element, offset)| SpanReference {
+        let reference = range.reference.map(|(index, element, offset, _)| SpanReference {
             index,
             element,
             offset,
