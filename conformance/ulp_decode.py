@@ -344,8 +344,7 @@ class Stream:
         element, other, reference, reserved = body.take("BBBB")
         require(not reserved, "reserved byte of a kind", Unsupported)
         for number in (element, other):
-            require(number == 0 or number in ELEMENTS, f"element type {number}", Unsupported)
-        require(element, "kind without element type")
+            require(number in ELEMENTS or number == 0 != element, f"element type {number}", Unsupported)
         element, other = ELEMENTS[element], ELEMENTS.get(other)
         require(not other or other == element or other.kind == element.kind == FLOAT, "reference type does not fit")
         require(reference < self.header.references if other else reference == 0, "reference index is out of range")
@@ -615,7 +614,7 @@ def pack(element, values):
 class Bank:
     def __init__(self, body):
         self.kind, form, self.centre, self.window, scales, masks, elements, precision, *bases = body.take("8B2h")
-        require(self.kind <= 3, "class of a bank")
+        require(self.kind <= 3, f"bank class {self.kind}", Unsupported)
         self.sign, self.top = form & 1, form >> 1 & 1
         alphabet = {0: 256, 1: 240, 2: 256, 3: 2 + (self.window << self.sign + self.top)}[self.kind]
         if self.kind == 3:

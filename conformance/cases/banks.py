@@ -164,9 +164,13 @@ def setting(**fields):
 
 
 _plain = {"sibling": "baseline/bank-unused-plain"}
-for _field, _value in (("kind", 4), ("kind", 255), ("form", 1), ("centre", 1), ("window", 1), ("precision", 13)):
-    _name = {"kind": "class"}.get(_field, _field)
-    bad_bank(f"{_name}-is-{_value}", "ULP-BNK-01", f"{_name} of a bank, else of class 1, is {_value}",
+for _class in (4, 255):
+    @reject(f"bank/class-{_class}", "baseline/bank-unused", "ULP-BNK-01", f"a bank of class {_class}", error_class="unsupported")
+    def _(s, kind=_class):
+        s.records[0].payload = bytes([kind]) + s.records[0].payload[1:]
+
+for _field, _value in (("form", 1), ("centre", 1), ("window", 1), ("precision", 13)):
+    bad_bank(f"{_field}-is-{_value}", "ULP-BNK-01", f"{_field} of a bank, else of class 1, is {_value}",
              setting(**{_field: _value}))
 bad_bank("precision-is-0", "ULP-BNK-01", "a precision of 0; all frequencies are powers of two", setting(
     precision=0, elements=[flat(128), flat(16), single(3)], scales=[flat(8)]))

@@ -190,7 +190,7 @@ for _number in (16, 127, 255):
         set_kind(s, other=Number(number))
 
 
-@reject("layout/element-0", "baseline/raw-hello", "ULP-LAY-02", "element type 0")
+@reject("layout/element-0", "baseline/raw-hello", "ULP-LAY-02 ULP-ELT-01", "element type 0", error_class="unsupported")
 def _(s):
     set_kind(s, element=Number(0))
 
