@@ -98,8 +98,7 @@ impl Gguf {
     }
 
     fn header(&mut self, input: &[u8]) -> Advance {
-        let (Some(version), Some(tensors), Some(pairs)) =
-            (u32_at(input, 4), u64_at(input, 8), u64_at(input, 16))
+        let (Some(version), Some(tensors), Some(pairs)) = (u32_at(input, 4), u64_at(input, 8), u64_at(input, 16))
         else {
             return Advance::Need(24);
         };
@@ -153,9 +152,7 @@ impl Gguf {
         let shape = (0..dimensions).rev();
         let info = Info {
             name: String::from_utf8_lossy(name).into_owned(),
-            shape: shape
-                .filter_map(|i| u64_at(input, end + 4 + 8 * i))
-                .collect(),
+            shape: shape.filter_map(|i| u64_at(input, end + 4 + 8 * i)).collect(),
             kind,
             offset,
         };
@@ -174,11 +171,7 @@ impl Gguf {
         let items = items.filter_map(|(what, info)| {
             let begin = info.offset;
             let (_, length, _) = info.kind()?;
-            Some(Item {
-                begin,
-                end: begin.checked_add(length)?,
-                what,
-            })
+            Some(Item { begin, end: begin.checked_add(length)?, what })
         });
         self.state = State::Body(Placed::new(items.filter(|i| i.begin < i.end).collect()));
         if self.infos.is_empty() {
@@ -267,9 +260,7 @@ fn value(input: &[u8], values: &mut Vec<(u32, u64)>) -> Advance {
             return Advance::Need(8);
         };
         *count -= 1;
-        return length
-            .checked_add(8)
-            .map_or(Advance::Surprise, Advance::Took);
+        return length.checked_add(8).map_or(Advance::Surprise, Advance::Took);
     }
     let (Some(inner), Some(length)) = (u32_at(input, 0), u64_at(input, 4)) else {
         return Advance::Need(12);
@@ -328,11 +319,7 @@ impl Info {
         if n % elements != 0 {
             return None;
         }
-        let columns = if element == E::Bytes {
-            bytes as u32
-        } else {
-            columns_of(&self.shape, 1)
-        };
+        let columns = if element == E::Bytes { bytes as u32 } else { columns_of(&self.shape, 1) };
         Some((element, (n / elements).checked_mul(bytes)?, columns))
     }
 

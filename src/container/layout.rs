@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::sync::Arc;
 
+use super::dcp::Part;
 use super::reader::LayoutReader;
 use super::span::TypedSpan;
 
@@ -27,9 +29,7 @@ impl Layout {
         let mut reader = LayoutReader::new();
         let mut portion = vec![0; PORTION];
         loop {
-            let skip = reader
-                .skippable()
-                .min(length.saturating_sub(reader.position()));
+            let skip = reader.skippable().min(length.saturating_sub(reader.position()));
             if skip > PORTION as u64 {
                 reader.skip(skip);
                 source.seek(SeekFrom::Start(reader.position()))?;
@@ -71,6 +71,27 @@ impl Layout {
     #[must_use]
     pub fn length(&self) -> u64 {
         self.length
+    }
+
+    /// Gives tensors the names of the parts of the file that they are in. The parts are sorted by offset.
+    pub(super) fn name_parts(&mut self, parts: &[Part]) {
+        for span in &mut self.spans {
+            let Some(tensor) = &mut span.tensor else {
+                continue;
+            };
+            let after = parts.partition_point(|part| part.offset <= span.offset);
+            let part = after.checked_sub(1).and_then(|i| parts.get(i));
+            if let Some(part) = part
+                && span.offset - part.offset < part.length
+            {
+                let tensor = Arc::make_mut(tensor);
+                tensor.name = if tensor.name.is_empty() {
+                    part.name.as_str().into()
+                } else {
+                    format!("{}.{}", part.name, tensor.name).into()
+                };
+            }
+        }
     }
 
     /// Gives tensors the types that were found only behind them.

@@ -19,9 +19,7 @@ impl Literal {
     /// The value of a key of a dictionary.
     pub(super) fn get(&self, key: &str) -> Option<&Self> {
         let Self::Dict(pairs) = self else { return None };
-        let found = pairs
-            .iter()
-            .find(|(k, _)| matches!(k, Self::Text(k) if k == key));
+        let found = pairs.iter().find(|(k, _)| matches!(k, Self::Text(k) if k == key));
         found.map(|(_, value)| value)
     }
 

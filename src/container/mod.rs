@@ -3,11 +3,13 @@
 //! It only advises the encoder: where a header is damaged, unknown or absurd, the rest of that container is bytes of unknown type, and nothing is ever
 //! refused. The decoder knows nothing of it.
 //!
-//! [`LayoutReader`] turns a stream into [`TypedSpan`]s as it flows; [`Layout`] holds those of a whole file. Each container has one file with its parser;
-//! `recognise` picks it by the first bytes.
+//! [`LayoutReader`] turns a stream into [`TypedSpan`]s as it flows; [`Layout`] holds those of a whole file, and [`directory`] finds the files of a
+//! reference. Each container has one file with its parser; `recognise` picks it by the first bytes.
 //!
 //! Memory: at most [`MAX_HELD`] bytes of a header wait for the rest of it, and what has been learnt from it takes about as much again.
 
+mod dcp;
+pub mod directory;
 mod gguf;
 mod layout;
 mod literal;
@@ -35,6 +37,9 @@ pub use span::{Tensor, TypedSpan};
 ///
 /// A safetensors header of 132 MB with 1.29 million tensors exists (safetensors#668).
 pub const MAX_HELD: usize = 256 << 20;
+
+/// Most files of one directory that are looked at.
+pub const MAX_FILES: usize = 65_536;
 
 /// Most containers inside each other; deeper ones are bytes.
 pub const MAX_DEPTH: u8 = 4;

@@ -26,11 +26,7 @@ enum State {
 impl Npy {
     /// An array of that name.
     pub(super) fn new(place: Place, name: &str) -> Self {
-        Self {
-            place,
-            name: name.into(),
-            state: State::Header,
-        }
+        Self { place, name: name.into(), state: State::Header }
     }
 }
 
@@ -58,11 +54,7 @@ impl Parser for Npy {
 impl Npy {
     /// The length of the header and the array behind it.
     fn header(&self, input: &[u8]) -> Result<(usize, TypedSpan), Step> {
-        if !input.starts_with(
-            MAGIC
-                .get(..input.len().min(MAGIC.len()))
-                .unwrap_or_default(),
-        ) {
+        if !input.starts_with(MAGIC.get(..input.len().min(MAGIC.len())).unwrap_or_default()) {
             return Err(Step::Surprise);
         }
         let (at, length) = match input.get(MAGIC.len()) {
@@ -76,10 +68,8 @@ impl Npy {
             return Err(Step::Surprise);
         }
         let text = input.get(at..end).ok_or(Step::Need(end))?;
-        let array = std::str::from_utf8(text)
-            .ok()
-            .and_then(|text| self.array(&literal::parse(text)?))
-            .ok_or(Step::Surprise)?;
+        let array =
+            std::str::from_utf8(text).ok().and_then(|text| self.array(&literal::parse(text)?)).ok_or(Step::Surprise)?;
         Ok((end, array))
     }
 
@@ -104,10 +94,7 @@ impl Npy {
             shape: shape.into(),
             length: Some(length),
         };
-        Some(TypedSpan {
-            known: item.known,
-            ..TypedSpan::tensor(tensor, length, item.element, columns)
-        })
+        Some(TypedSpan { known: item.known, ..TypedSpan::tensor(tensor, length, item.element, columns) })
     }
 }
 
@@ -152,11 +139,7 @@ impl Item {
     }
 
     fn bytes(size: u64, known: bool) -> Self {
-        Self {
-            element: ElementType::Bytes,
-            size,
-            known,
-        }
+        Self { element: ElementType::Bytes, size, known }
     }
 
     /// A type string: byte order, kind, size, as `<f4`; or the name of a type of `ml_dtypes`.
@@ -170,11 +153,7 @@ impl Item {
         };
         if let Some(element) = named {
             let size = element.width() as u64;
-            return Some(Self {
-                element,
-                size,
-                known: true,
-            });
+            return Some(Self { element, size, known: true });
         }
         let (order, kind) = match text.strip_prefix(['<', '>', '|', '=']) {
             Some(kind) => (text.chars().next()?, kind),
@@ -208,10 +187,6 @@ impl Item {
         if order == '>' && element.width() > 1 {
             return Some(Self::bytes(size, true));
         }
-        Some(Self {
-            element,
-            size,
-            known: true,
-        })
+        Some(Self { element, size, known: true })
     }
 }

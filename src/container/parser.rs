@@ -42,16 +42,8 @@ pub(super) struct Place {
 impl Place {
     /// The place of a member of this container.
     pub(super) fn member(&self, name: &str) -> Self {
-        let path = if self.path.is_empty() {
-            name.into()
-        } else {
-            format!("{}:{name}", self.path).into()
-        };
-        Self {
-            path,
-            depth: self.depth.saturating_add(1),
-            held: self.held,
-        }
+        let path = if self.path.is_empty() { name.into() } else { format!("{}:{name}", self.path).into() };
+        Self { path, depth: self.depth.saturating_add(1), held: self.held }
     }
 }
 

@@ -391,11 +391,7 @@ fn argument(code: u8, input: &[u8]) -> Result<(Argument<'_>, u64), Advance> {
                 text => text,
             };
             let short = quoted.len() as u64 <= MAX_TEXT;
-            let text = if short {
-                Argument::Text(quoted)
-            } else {
-                Argument::None
-            };
+            let text = if short { Argument::Text(quoted) } else { Argument::None };
             Ok((text, length as u64))
         }
         b'c' | b'i' => {

@@ -63,7 +63,6 @@ pub(super) struct Node {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edge {
     /// The dictionary, list or object.
-    #[expect(dead_code)]
     pub(super) parent: u32,
     /// Key; `None` for states.
     pub(super) key: Value,
@@ -84,10 +83,7 @@ pub(super) struct Values {
 impl Values {
     /// With `keep_edges` the members of dictionaries, lists and objects are kept; names of tensors do not need them.
     pub(super) fn new(keep_edges: bool) -> Self {
-        Self {
-            keep_edges,
-            ..Self::default()
-        }
+        Self { keep_edges, ..Self::default() }
     }
 
     /// Memory in use, in bytes.
@@ -144,12 +140,7 @@ impl Values {
             self.adopt(index, key, *item);
         }
         self.items.extend_from_slice(items);
-        self.nodes.push(Node {
-            kind,
-            items: (start, length),
-            appended: 0,
-            parent: None,
-        });
+        self.nodes.push(Node { kind, items: (start, length), appended: 0, parent: None });
         Some(index)
     }
 
@@ -250,8 +241,7 @@ impl Values {
             let Some((parent, key)) = at else { break };
             let parent = self.nodes.get(parent as usize);
             at = parent.and_then(|node| node.parent);
-            let arguments = parent.is_some_and(|node| node.kind == Kind::Tuple)
-                && matches!(at, Some((_, Value::None)));
+            let arguments = parent.is_some_and(|node| node.kind == Kind::Tuple) && matches!(at, Some((_, Value::None)));
             let key = match key {
                 Value::Text(text) => match self.text(text) {
                     "_modules" | "_parameters" | "_buffers" => continue,

@@ -36,11 +36,7 @@ impl<T: Copy> Placed<T> {
     /// of unknown type.
     pub(super) fn new(mut items: Vec<Item<T>>) -> Self {
         items.sort_by_key(|item| item.begin);
-        Self {
-            items: items.into_iter(),
-            ahead: None,
-            at: 0,
-        }
+        Self { items: items.into_iter(), ahead: None, at: 0 }
     }
 
     /// The item that comes next, or the bytes before it; `None` behind the last one.
@@ -59,11 +55,7 @@ impl<T: Copy> Placed<T> {
             let overlaps = item.begin < self.at;
             let rest = item.end - self.at;
             self.at = item.end;
-            return Some(if overlaps {
-                Next::Between(TypedSpan::bytes(rest, false))
-            } else {
-                Next::Item(item)
-            });
+            return Some(if overlaps { Next::Between(TypedSpan::bytes(rest, false)) } else { Next::Item(item) });
         }
     }
 }

@@ -12,12 +12,7 @@ use super::zip::Zip;
 use super::zip_header::LOCAL;
 
 /// First bytes of formats whose contents are compressed already.
-const PACKED: [&[u8]; 4] = [
-    b"\x89ulp\r\n",
-    b"\x28\xb5\x2f\xfd",
-    b"\x1f\x8b",
-    b"\xfd7zXZ\0",
-];
+const PACKED: [&[u8]; 4] = [b"\x89ulp\r\n", b"\x28\xb5\x2f\xfd", b"\x1f\x8b", b"\xfd7zXZ\0"];
 
 /// Any container, or none; several may follow each other.
 pub(super) struct Any {
@@ -43,16 +38,8 @@ enum Verdict {
 impl Any {
     /// Whatever is at this place.
     pub(super) fn new(place: Place) -> Self {
-        let state = if place.depth < MAX_DEPTH {
-            State::Unknown
-        } else {
-            State::Bytes { known: false }
-        };
-        Self {
-            place,
-            state,
-            moved: true,
-        }
+        let state = if place.depth < MAX_DEPTH { State::Unknown } else { State::Bytes { known: false } };
+        Self { place, state, moved: true }
     }
 }
 
@@ -96,18 +83,10 @@ fn recognise(input: &[u8], left: u64, place: &Place) -> Verdict {
         (magic.len() as u64 <= left && input.get(..n) == magic.get(..n)).then_some(magic.len())
     };
     let found = |n: usize, parser: fn(&Place) -> Box<dyn Parser>| {
-        if n <= input.len() {
-            Verdict::Is(parser(place))
-        } else {
-            Verdict::Need(n)
-        }
+        if n <= input.len() { Verdict::Is(parser(place)) } else { Verdict::Need(n) }
     };
     if let Some(n) = PACKED.into_iter().find_map(begins) {
-        return if n <= input.len() {
-            Verdict::Packed
-        } else {
-            Verdict::Need(n)
-        };
+        return if n <= input.len() { Verdict::Packed } else { Verdict::Need(n) };
     }
     // A header length below the cap leaves few files that could be anything else.
     match (u64_at(input, 0), input.get(8)) {

@@ -79,10 +79,7 @@ impl Dtype {
 
 impl Safetensors {
     pub(super) fn new(place: Place) -> Self {
-        Self {
-            place,
-            state: State::Header,
-        }
+        Self { place, state: State::Header }
     }
 }
 
@@ -98,11 +95,7 @@ impl Parser for Safetensors {
                 };
                 let Some(json) = input.get(8..end) else {
                     // There is no use in holding a header whose end cannot come.
-                    return if end as u64 <= left {
-                        Step::Need(end)
-                    } else {
-                        Step::Surprise
-                    };
+                    return if end as u64 <= left { Step::Need(end) } else { Step::Surprise };
                 };
                 let Some((header, placed)) = Header::parse(json) else {
                     return Step::Surprise;
@@ -124,10 +117,7 @@ impl Header {
         let mut header = Self::default();
         let mut items = Vec::new();
         let mut json = serde_json::Deserializer::from_slice(json);
-        let visitor = HeaderVisitor {
-            header: &mut header,
-            items: &mut items,
-        };
+        let visitor = HeaderVisitor { header: &mut header, items: &mut items };
         json.deserialize_map(visitor).ok()?;
         json.end().ok()?;
         Some((header, Placed::new(items)))
@@ -140,43 +130,23 @@ impl Header {
         let shape = self.shapes.get(range(shape)).unwrap_or_default();
         let length = item.end - item.begin;
         // A shape that contradicts the length says nothing of the rows.
-        let fits = |bits: u64| {
-            elements_of(shape).and_then(|n| n.checked_mul(bits)) == length.checked_mul(8)
-        };
+        let fits = |bits: u64| elements_of(shape).and_then(|n| n.checked_mul(bits)) == length.checked_mul(8);
         let (element, known, columns) = match dtype {
-            Dtype::Element(element) if fits(8 * element.width() as u64) => {
-                (element, true, columns_of(shape, 1))
-            }
-            Dtype::Complex(element) if fits(16 * element.width() as u64) => {
-                (element, true, columns_of(shape, 2))
-            }
+            Dtype::Element(element) if fits(8 * element.width() as u64) => (element, true, columns_of(shape, 1)),
+            Dtype::Complex(element) if fits(16 * element.width() as u64) => (element, true, columns_of(shape, 2)),
             Dtype::Packed(bits) if fits(bits.into()) => {
                 let bits = u64::from(columns_of(shape, 1)) * u64::from(bits);
                 let columns = if bits % 8 == 0 { bits / 8 } else { 0 };
-                (
-                    ElementType::Bytes,
-                    true,
-                    u32::try_from(columns).unwrap_or(0),
-                )
+                (ElementType::Bytes, true, u32::try_from(columns).unwrap_or(0))
             }
-            Dtype::Element(element) | Dtype::Complex(element)
-                if length.is_multiple_of(element.width() as u64) =>
-            {
+            Dtype::Element(element) | Dtype::Complex(element) if length.is_multiple_of(element.width() as u64) => {
                 (element, true, 0)
             }
             Dtype::Packed(_) => (ElementType::Bytes, true, 0),
             _ => (ElementType::Bytes, false, 0),
         };
-        let tensor = Tensor {
-            path: place.path.clone(),
-            name: name.into(),
-            shape: shape.into(),
-            length: Some(length),
-        };
-        TypedSpan {
-            known,
-            ..TypedSpan::tensor(tensor, length, element, columns)
-        }
+        let tensor = Tensor { path: place.path.clone(), name: name.into(), shape: shape.into(), length: Some(length) };
+        TypedSpan { known, ..TypedSpan::tensor(tensor, length, element, columns) }
     }
 }
 
@@ -250,10 +220,7 @@ struct TensorSeed<'a>(&'a mut Vec<u64>);
 impl<'de> DeserializeSeed<'de> for TensorSeed<'_> {
     type Value = (Dtype, u64, u64);
 
-    fn deserialize<D: serde::Deserializer<'de>>(
-        self,
-        deserializer: D,
-    ) -> Result<Self::Value, D::Error> {
+    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_map(self)
     }
 }

@@ -49,28 +49,12 @@ pub struct TypedSpan {
 impl TypedSpan {
     /// Bytes that belong to no tensor; `known` where they are certainly no elements of another type.
     pub(super) fn bytes(length: u64, known: bool) -> Self {
-        Self {
-            offset: 0,
-            length,
-            element: ElementType::Bytes,
-            known,
-            columns: 0,
-            tensor: None,
-            within: 0,
-        }
+        Self { offset: 0, length, element: ElementType::Bytes, known, columns: 0, tensor: None, within: 0 }
     }
 
     /// All of a tensor, `length` bytes.
     pub(super) fn tensor(tensor: Tensor, length: u64, element: ElementType, columns: u32) -> Self {
-        Self {
-            offset: 0,
-            length,
-            element,
-            known: true,
-            columns,
-            tensor: Some(Arc::new(tensor)),
-            within: 0,
-        }
+        Self { offset: 0, length, element, known: true, columns, tensor: Some(Arc::new(tensor)), within: 0 }
     }
 
     /// Offset of the first byte behind the span.
@@ -117,11 +101,7 @@ impl TypedSpan {
     }
 
     fn within_after(&self, length: u64) -> u64 {
-        if self.tensor.is_some() || self.element != ElementType::Bytes {
-            self.within.saturating_add(length)
-        } else {
-            0
-        }
+        if self.tensor.is_some() || self.element != ElementType::Bytes { self.within.saturating_add(length) } else { 0 }
     }
 
     /// Turns a piece of a tensor that is not made of whole elements into bytes of unknown type.
@@ -144,10 +124,7 @@ pub(super) fn columns_of(shape: &[u64], elements: u64) -> u32 {
         _ if elements > 1 => 1,
         _ => 0,
     };
-    columns
-        .checked_mul(elements)
-        .and_then(|columns| u32::try_from(columns).ok())
-        .unwrap_or(0)
+    columns.checked_mul(elements).and_then(|columns| u32::try_from(columns).ok()).unwrap_or(0)
 }
 
 /// Number of elements of a tensor of this shape.

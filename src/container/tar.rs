@@ -31,12 +31,7 @@ enum State {
 
 impl Tar {
     pub(super) fn new(place: Place) -> Self {
-        Self {
-            place,
-            state: State::Header,
-            name: None,
-            size: None,
-        }
+        Self { place, state: State::Header, name: None, size: None }
     }
 
     fn header(&mut self, input: &[u8]) -> Step {
@@ -68,11 +63,7 @@ impl Tar {
             return Step::Span(TypedSpan::bytes(length, true));
         }
         let extended = matches!(kind, b'x' | b'L' | b'K' | b'g');
-        let (name, size) = if extended {
-            (None, None)
-        } else {
-            (self.name.take(), self.size.take())
-        };
+        let (name, size) = if extended { (None, None) } else { (self.name.take(), self.size.take()) };
         let name = name.unwrap_or_else(|| header_name(block));
         let size = match kind {
             // Links, devices and directories have no contents, whatever their size says.
@@ -135,9 +126,7 @@ impl Parser for Tar {
                 }
                 State::Member(_, 0, padding) => self.state = State::Padding(*padding),
                 State::Member(member, size, _) => {
-                    let n = usize::try_from(*size)
-                        .unwrap_or(usize::MAX)
-                        .min(input.len());
+                    let n = usize::try_from(*size).unwrap_or(usize::MAX).min(input.len());
                     let step = member.step(input.get(..n).unwrap_or_default(), left.min(*size));
                     return match step {
                         Step::Span(mut span) => {
@@ -183,14 +172,11 @@ pub(super) fn is_header(block: &[u8]) -> bool {
     };
     let sum = |value: fn(u8) -> i64| -> i64 {
         let bytes = block.iter().enumerate();
-        bytes
-            .map(|(i, byte)| value(if (148..156).contains(&i) { b' ' } else { *byte }))
-            .sum()
+        bytes.map(|(i, byte)| value(if (148..156).contains(&i) { b' ' } else { *byte })).sum()
     };
     // Some old programs summed signed bytes.
     let sums = [sum(i64::from), sum(|byte| i64::from(byte.cast_signed()))];
-    bytes_at(block, 257) == Some(*b"ustar")
-        && i64::try_from(stored).is_ok_and(|stored| sums.contains(&stored))
+    bytes_at(block, 257) == Some(*b"ustar") && i64::try_from(stored).is_ok_and(|stored| sums.contains(&stored))
 }
 
 /// A field of octal digits, or of bytes if its first bit is set.
@@ -199,9 +185,7 @@ fn number(field: &[u8]) -> Option<u64> {
         first if first & 0x80 != 0 => {
             let rest = field.get(1..)?;
             let start = u64::from(first & 0x7f);
-            rest.iter().try_fold(start, |n, byte| {
-                n.checked_mul(256)?.checked_add(u64::from(*byte))
-            })
+            rest.iter().try_fold(start, |n, byte| n.checked_mul(256)?.checked_add(u64::from(*byte)))
         }
         _ => {
             let text = std::str::from_utf8(field).ok()?;
@@ -229,11 +213,7 @@ fn header_name(block: &[u8]) -> String {
         // GNU's own format has other fields there.
         String::new()
     };
-    if prefix.is_empty() {
-        name
-    } else {
-        format!("{prefix}/{name}")
-    }
+    if prefix.is_empty() { name } else { format!("{prefix}/{name}") }
 }
 
 /// The first record of a pax header, without its length and newline, and the rest.

@@ -73,18 +73,10 @@ impl Dtype {
             // Packed numbers of four and two bits.
             "QUInt4x2" | "quint4x2" | "QUInt2x4" | "quint2x4" | "float4_e2m1fn_x2" => (E::Bytes, 1),
             _ => {
-                return Self {
-                    element: E::Bytes,
-                    elements: 1,
-                    known: false,
-                };
+                return Self { element: E::Bytes, elements: 1, known: false };
             }
         };
-        Self {
-            element,
-            elements,
-            known: true,
-        }
+        Self { element, elements, known: true }
     }
 
     /// Bytes of an item.
@@ -127,8 +119,7 @@ impl Storages {
                 (Kind::Persistent, [kind, class, key, _, Value::Int(count), ..])
                     if values.str(*kind) == Some("storage") =>
                 {
-                    let (Some(class), Ok(count)) = (values.global(*class), u64::try_from(*count))
-                    else {
+                    let (Some(class), Ok(count)) = (values.global(*class), u64::try_from(*count)) else {
                         continue;
                     };
                     let key = match key {
@@ -154,13 +145,7 @@ impl Storages {
             }
         }
         tensors.sort_by_key(|(storage, _)| *storage);
-        Self {
-            values,
-            storages,
-            keys,
-            tensors,
-            big_endian: false,
-        }
+        Self { values, storages, keys, tensors, big_endian: false }
     }
 
     /// Numbers have their high byte first.
@@ -203,20 +188,12 @@ impl Storages {
             Some(node) => self.values.path(node).into(),
             None => record.into(),
         });
-        StorageSpans {
-            storage,
-            length,
-            at: 0,
-            whole,
-            claims: claims.into_iter().peekable(),
-        }
+        StorageSpans { storage, length, at: 0, whole, claims: claims.into_iter().peekable() }
     }
 
     /// What a tensor sees of its storage, if it sees it without gaps.
     fn view(&self, node: u32, storage: usize) -> Option<View> {
-        let arguments = self
-            .values
-            .arguments(self.values.nodes().get(node as usize)?);
+        let arguments = self.values.arguments(self.values.nodes().get(node as usize)?);
         let &[_, Value::Int(offset), shape, strides, ..] = arguments else {
             return None;
         };
@@ -245,12 +222,7 @@ impl Storages {
         let shape: Vec<u64> = dimensions.into_iter().map(|(size, _)| size).collect();
         let begin = u64::try_from(offset).ok()?.checked_mul(dtype.size())?;
         let length = elements_of(&shape)?.checked_mul(dtype.size())?;
-        Some(View {
-            begin,
-            end: begin.checked_add(length)?,
-            shape,
-            dtype,
-        })
+        Some(View { begin, end: begin.checked_add(length)?, shape, dtype })
     }
 }
 
@@ -269,19 +241,12 @@ impl StorageSpans {
     pub(super) fn next(&mut self, storages: &Storages, place: &Place) -> Option<TypedSpan> {
         let rest = self.length.checked_sub(self.at).filter(|rest| *rest > 0)?;
         let storage_dtype = storages.storages.get(self.storage)?.dtype;
-        let mut tensor = Tensor {
-            path: place.path.clone(),
-            name: self.whole.take().unwrap_or_default(),
-            ..Tensor::default()
-        };
+        let mut tensor =
+            Tensor { path: place.path.clone(), name: self.whole.take().unwrap_or_default(), ..Tensor::default() };
         if !tensor.name.is_empty() {
             tensor.length = Some(rest);
-            let mut span = TypedSpan::tensor(
-                tensor,
-                rest,
-                storage_dtype.element,
-                columns_of(&[], storage_dtype.elements),
-            );
+            let mut span =
+                TypedSpan::tensor(tensor, rest, storage_dtype.element, columns_of(&[], storage_dtype.elements));
             storage_dtype.type_span(&mut span, storages.big_endian);
             self.at = self.length;
             return Some(span);

@@ -15,11 +15,7 @@ const MAGIC: &[u8] = b"\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19\x2e";
 /// Whether `input` begins with the pickled magic number; an error has the number of bytes needed to tell.
 pub(super) fn begins(input: &[u8], left: u64) -> Result<bool, usize> {
     let [0x80, 2..=5, rest @ ..] = input else {
-        return if matches!(input, [] | [0x80]) && left >= 2 {
-            Err(2)
-        } else {
-            Ok(false)
-        };
+        return if matches!(input, [] | [0x80]) && left >= 2 { Err(2) } else { Ok(false) };
     };
     let frame = match rest {
         [0x95, ..] => 9,
@@ -59,13 +55,7 @@ const KEYS: u8 = 4;
 impl TorchLegacy {
     pub(super) fn new(place: Place) -> Self {
         let pickle = Pickle::new(place.held, false);
-        Self {
-            place,
-            state: State::Pickle(0, Box::new(pickle)),
-            storages: None,
-            big_endian: false,
-            keys: Vec::new(),
-        }
+        Self { place, state: State::Pickle(0, Box::new(pickle)), storages: None, big_endian: false, keys: Vec::new() }
     }
 
     /// Takes what a finished pickle says.
@@ -74,9 +64,8 @@ impl TorchLegacy {
         match number {
             SYSTEM => {
                 let mut edges = values.edges().iter();
-                self.big_endian = edges.any(|edge| {
-                    values.str(edge.key) == Some("little_endian") && edge.value == Value::Int(0)
-                });
+                self.big_endian =
+                    edges.any(|edge| values.str(edge.key) == Some("little_endian") && edge.value == Value::Int(0));
             }
             OBJECT => {
                 self.storages = Some(Storages::new(pickle));

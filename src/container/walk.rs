@@ -23,12 +23,7 @@ pub(super) struct Walk {
 impl Walk {
     /// Takes looks at `input`, each at the bytes behind those of the last one, and returns all they took together. A look that passes over more than
     /// `most` bytes is a surprise.
-    pub(super) fn step(
-        &mut self,
-        input: &[u8],
-        most: usize,
-        mut look: impl FnMut(&[u8]) -> Advance,
-    ) -> Advance {
+    pub(super) fn step(&mut self, input: &[u8], most: usize, mut look: impl FnMut(&[u8]) -> Advance) -> Advance {
         if self.broken {
             return Advance::Surprise;
         }
@@ -45,11 +40,7 @@ impl Walk {
                 Advance::Need(_) => return Advance::Took(took),
                 Advance::Took(_) | Advance::Surprise => {
                     self.broken = true;
-                    return if took == 0 {
-                        Advance::Surprise
-                    } else {
-                        Advance::Took(took)
-                    };
+                    return if took == 0 { Advance::Surprise } else { Advance::Took(took) };
                 }
             }
         }

@@ -89,23 +89,12 @@ impl Parser for Zip {
 
 impl Zip {
     pub(super) fn new(place: Place) -> Self {
-        Self {
-            place,
-            state: State::Header,
-            torch: false,
-            storages: None,
-            early: Vec::new(),
-            late: VecDeque::new(),
-        }
+        Self { place, state: State::Header, torch: false, storages: None, early: Vec::new(), late: VecDeque::new() }
     }
 
     fn header(&mut self, input: &[u8]) -> Step {
         let more = |n| {
-            if n == 0 {
-                Step::Surprise
-            } else {
-                Step::Need(n)
-            }
+            if n == 0 { Step::Surprise } else { Step::Need(n) }
         };
         if !input.starts_with(LOCAL) {
             return match directory(input) {
@@ -134,12 +123,7 @@ impl Zip {
         match parsed {
             Ok((local, end)) => {
                 let (contents, early) = self.contents(&local);
-                self.state = State::Record(Box::new(Record {
-                    local,
-                    contents,
-                    at: 0,
-                    early,
-                }));
+                self.state = State::Record(Box::new(Record { local, contents, at: 0, early }));
                 Step::Span(TypedSpan::bytes(end as u64, true))
             }
             Err(n) => {
@@ -153,12 +137,7 @@ impl Zip {
     fn contents(&mut self, local: &Local) -> (Contents, Option<String>) {
         let name = local.name.as_str();
         let of = |contents| (contents, None);
-        let bytes = |known| {
-            of(Contents::Bytes {
-                tensor: None,
-                known,
-            })
-        };
+        let bytes = |known| of(Contents::Bytes { tensor: None, known });
         if !local.stored {
             return bytes(true);
         }
@@ -176,16 +155,9 @@ impl Zip {
             {
                 return of(Contents::Storage(storages.spans(key, &record, length)));
             }
-            let tensor = Tensor {
-                path: self.place.path.clone(),
-                name: record.into(),
-                shape: [].into(),
-                length: local.size,
-            };
-            let contents = Contents::Bytes {
-                tensor: Some(Arc::new(tensor)),
-                known: false,
-            };
+            let tensor =
+                Tensor { path: self.place.path.clone(), name: record.into(), shape: [].into(), length: local.size };
+            let contents = Contents::Bytes { tensor: Some(Arc::new(tensor)), known: false };
             return (contents, (folder == "data").then(|| key.to_string()));
         }
         if self.torch {
@@ -272,10 +244,7 @@ impl Zip {
                 // The descriptor that was looked for is nowhere.
                 return Some(Step::Surprise);
             }
-            record.contents = Contents::Bytes {
-                tensor: None,
-                known: false,
-            };
+            record.contents = Contents::Bytes { tensor: None, known: false };
         }
         self.state = State::Record(record);
         step
@@ -283,21 +252,14 @@ impl Zip {
 
     /// Behind the contents of a record.
     fn end_record(&mut self, mut record: Box<Record>, input: &[u8], left: u64) -> Option<Step> {
-        let descriptor = if record.local.descriptor {
-            record.local.descriptor(input, record.at, left)
-        } else {
-            Ok(0)
-        };
+        let descriptor = if record.local.descriptor { record.local.descriptor(input, record.at, left) } else { Ok(0) };
         match descriptor {
             Ok(0) if record.local.descriptor => {
                 if record.local.size.is_some() {
                     return Some(Step::Surprise);
                 }
                 // More than its contents need: the descriptor must come later.
-                record.contents = Contents::Bytes {
-                    tensor: None,
-                    known: false,
-                };
+                record.contents = Contents::Bytes { tensor: None, known: false };
                 self.state = State::Record(record);
                 None
             }
@@ -317,29 +279,19 @@ impl Zip {
 
     /// The pickle is read: the storages are known, also those that came before it.
     fn pickle_done(&mut self, record: &mut Record) {
-        let Contents::Pickle(pickle) = std::mem::replace(&mut record.contents, Contents::End)
-        else {
+        let Contents::Pickle(pickle) = std::mem::replace(&mut record.contents, Contents::End) else {
             return;
         };
         let storages = Storages::new(*pickle);
         for (key, length) in std::mem::take(&mut self.early) {
             let name = format!("data/{key}");
-            let Some(mut span) = storages
-                .spans(&key, &name, length)
-                .next(&storages, &self.place)
-            else {
+            let Some(mut span) = storages.spans(&key, &name, length).next(&storages, &self.place) else {
                 continue;
             };
-            let mut tensor = Tensor {
-                path: self.place.path.clone(),
-                name: name.into(),
-                shape: [].into(),
-                length: Some(length),
-            };
+            let mut tensor =
+                Tensor { path: self.place.path.clone(), name: name.into(), shape: [].into(), length: Some(length) };
             if span.length == length {
-                tensor.shape = span
-                    .tensor
-                    .map_or_else(Box::default, |tensor| tensor.shape.clone());
+                tensor.shape = span.tensor.map_or_else(Box::default, |tensor| tensor.shape.clone());
             } else {
                 span.columns = 0;
             }
@@ -357,10 +309,7 @@ impl Zip {
 fn storage_key(name: &str, torch: bool) -> Option<(&'static str, &str)> {
     ["data", "constants"].into_iter().find_map(|folder| {
         let (before, key) = name.rsplit_once('/')?;
-        let matches = before == folder
-            || before
-                .strip_suffix(folder)
-                .is_some_and(|rest| rest.ends_with('/'));
+        let matches = before == folder || before.strip_suffix(folder).is_some_and(|rest| rest.ends_with('/'));
         let number = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_digit());
         (matches && (number || (torch && folder == "data"))).then_some((folder, key))
     })
@@ -381,11 +330,7 @@ fn scan(local: &Local, input: &[u8], at: u64, left: u64) -> Result<u64, usize> {
         }
     }
     // The last bytes may begin a descriptor, unless nothing follows them.
-    let keep = if left == input.len() as u64 {
-        0
-    } else {
-        DESCRIPTOR.len() - 1
-    };
+    let keep = if left == input.len() as u64 { 0 } else { DESCRIPTOR.len() - 1 };
     match input.len().saturating_sub(keep) {
         0 => Err(DESCRIPTOR.len()),
         n => Ok(n as u64),

@@ -30,10 +30,7 @@ impl Local {
         let field = |at| u16_at(input, at).ok_or(30usize);
         let (flags, method) = (field(6)?, field(8)?);
         let (name, extra) = (usize::from(field(26)?), usize::from(field(28)?));
-        let sizes = (
-            u32_at(input, 18).ok_or(30usize)?,
-            u32_at(input, 22).ok_or(30usize)?,
-        );
+        let sizes = (u32_at(input, 18).ok_or(30usize)?, u32_at(input, 22).ok_or(30usize)?);
         let end = 30 + name + extra;
         let name = input.get(30..30 + name).ok_or(end)?;
         let extra = input.get(end - extra..end).ok_or(end)?;
@@ -48,11 +45,7 @@ impl Local {
         let local = Self {
             name: String::from_utf8_lossy(name).into_owned(),
             stored: method == 0 && flags & 1 == 0,
-            size: if descriptor {
-                size.filter(|size| *size != 0)
-            } else {
-                size
-            },
+            size: if descriptor { size.filter(|size| *size != 0) } else { size },
             descriptor,
             wide: zip64.is_some(),
         };

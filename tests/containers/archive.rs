@@ -25,13 +25,7 @@ pub(crate) struct Archive {
 
 impl Archive {
     pub(crate) fn new(sizes: Sizes) -> Self {
-        Self {
-            bytes: Vec::new(),
-            directory: Vec::new(),
-            records: 0,
-            sizes,
-            align: true,
-        }
+        Self { bytes: Vec::new(), directory: Vec::new(), records: 0, sizes, align: true }
     }
 
     pub(crate) fn add(&mut self, name: &str, data: &[u8]) {
@@ -169,14 +163,7 @@ impl Pickle {
 
     /// A float vector that is all of its storage.
     pub(crate) fn vector(&mut self, key: &str, count: u32) -> &mut Self {
-        self.tensor(&Tensor {
-            class: "FloatStorage",
-            key,
-            count,
-            offset: 0,
-            shape: &[count],
-            strides: &[1],
-        })
+        self.tensor(&Tensor { class: "FloatStorage", key, count, offset: 0, shape: &[count], strides: &[1] })
     }
 }
 

@@ -19,9 +19,7 @@ pub(crate) fn sample(name: &str) -> Option<Vec<u8>> {
 }
 
 pub(crate) fn sample_path(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("../shared/data/containers")
-        .join(name)
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data/containers").join(name)
 }
 
 /// The spans of `bytes`, pushed in portions of these sizes, over and over.
@@ -70,10 +68,7 @@ pub(crate) fn assert_cover(spans: &[TypedSpan], from: u64, to: u64) {
     for span in spans {
         assert_eq!(span.offset, at, "gap or overlap before {span:?}");
         assert!(span.length > 0, "empty {span:?}");
-        assert!(
-            span.length.is_multiple_of(span.element.width() as u64),
-            "{span:?}"
-        );
+        assert!(span.length.is_multiple_of(span.element.width() as u64), "{span:?}");
         assert!(span.known || span.element == ElementType::Bytes, "{span:?}");
         if let Some(length) = span.tensor.as_ref().and_then(|tensor| tensor.length) {
             assert!(span.within + span.length <= length, "{span:?}");
@@ -106,10 +101,7 @@ fn assert_refines(parts: &[TypedSpan], whole: &[TypedSpan]) {
     for part in parts.iter().filter(|part| part.known) {
         let span = whole.iter().find(|span| span.end() > part.offset);
         let span = span.unwrap_or_else(|| panic!("{part:?} is beyond the end"));
-        assert!(
-            part.offset >= span.offset && part.end() <= span.end(),
-            "{part:?} in {span:?}"
-        );
+        assert!(part.offset >= span.offset && part.end() <= span.end(), "{part:?} in {span:?}");
         assert_eq!((part.element, part.columns), (span.element, span.columns));
         assert_eq!(part.tensor, span.tensor);
         if span.tensor.is_some() {
@@ -150,12 +142,8 @@ pub(crate) fn describe(spans: &[TypedSpan]) -> String {
 
 /// Element type and shape of the tensor of that name.
 pub(crate) fn tensor<'a>(spans: &'a [TypedSpan], name: &str) -> &'a TypedSpan {
-    let mut found = spans
-        .iter()
-        .filter(|span| span.tensor.as_ref().is_some_and(|t| t.to_string() == name));
-    found
-        .next()
-        .unwrap_or_else(|| panic!("no {name} in\n{}", describe(spans)))
+    let mut found = spans.iter().filter(|span| span.tensor.as_ref().is_some_and(|t| t.to_string() == name));
+    found.next().unwrap_or_else(|| panic!("no {name} in\n{}", describe(spans)))
 }
 
 /// A small generator of random numbers (xorshift).
@@ -182,9 +170,7 @@ pub(crate) fn assert_robust(bytes: &[u8]) {
     let cuts: Vec<usize> = if small {
         (0..bytes.len()).collect()
     } else {
-        (0..1200)
-            .chain((0..100).map(|_| random.below(bytes.len())))
-            .collect()
+        (0..1200).chain((0..100).map(|_| random.below(bytes.len()))).collect()
     };
     for cut in cuts {
         let cut = &bytes[..cut.min(bytes.len())];
@@ -193,11 +179,7 @@ pub(crate) fn assert_robust(bytes: &[u8]) {
     }
     let mut damaged = bytes.to_vec();
     for round in 0..if small { 4000 } else { 400 } {
-        let at = if round % 2 == 0 {
-            random.below(bytes.len().min(2048))
-        } else {
-            random.below(bytes.len())
-        };
+        let at = if round % 2 == 0 { random.below(bytes.len().min(2048)) } else { random.below(bytes.len()) };
         let old = damaged[at];
         damaged[at] = match random.below(4) {
             0 => 0xff,

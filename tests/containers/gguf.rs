@@ -112,11 +112,7 @@ fn duplicate_names_and_unknown_types_do_no_harm() {
     let start = bytes.len() - 5064;
     assert_eq!(
         describe(&spans(&bytes)),
-        format!(
-            "0 {start} bytes\n{start} 32 f32 a [8]\n{} 32 f32 a [8]\n{} 5000 bytes?\n",
-            start + 32,
-            start + 64
-        )
+        format!("0 {start} bytes\n{start} 32 f32 a [8]\n{} 32 f32 a [8]\n{} 5000 bytes?\n", start + 32, start + 64)
     );
 }
 
@@ -138,22 +134,11 @@ fn absurd_headers_leave_bytes() {
     big_endian.extend(tail);
     all_unknown(&big_endian);
     for (kind, value) in [
-        (
-            9u32,
-            [&8u32.to_le_bytes()[..], &u64::MAX.to_le_bytes(), &tail].concat(),
-        ),
-        (
-            9,
-            [&0u32.to_le_bytes()[..], &(1u64 << 40).to_le_bytes(), &tail].concat(),
-        ),
+        (9u32, [&8u32.to_le_bytes()[..], &u64::MAX.to_le_bytes(), &tail].concat()),
+        (9, [&0u32.to_le_bytes()[..], &(1u64 << 40).to_le_bytes(), &tail].concat()),
         (8, [&u64::MAX.to_le_bytes()[..], &tail].concat()),
         (77, tail.to_vec()),
-        (
-            9,
-            [&9u32.to_le_bytes()[..], &1u64.to_le_bytes()]
-                .concat()
-                .repeat(100),
-        ),
+        (9, [&9u32.to_le_bytes()[..], &1u64.to_le_bytes()].concat().repeat(100)),
     ] {
         let mut file = File::new(3, 1, 5);
         file.pair("k", kind, &value);

@@ -4,6 +4,7 @@
 
 mod archive;
 mod common;
+mod directory;
 mod gguf;
 mod npy;
 mod npz;

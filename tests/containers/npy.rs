@@ -4,8 +4,7 @@ use crate::common::{assert_robust, describe, sample, spans};
 
 /// An array of that description.
 pub(crate) fn array(descr: &str, fortran: &str, shape: &str, length: usize) -> Vec<u8> {
-    let mut header =
-        format!("{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': {shape}, }}");
+    let mut header = format!("{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': {shape}, }}");
     while !(header.len() + 11).is_multiple_of(64) {
         header.push(' ');
     }
@@ -47,12 +46,7 @@ fn descriptions_of_items_give_types_and_rows() {
         ("'>u1'", "(4,)", 4, "u8  [4]"),
         ("'|S5'", "(2,)", 10, "bytes /5  [2]"),
         ("'<U3'", "(2, 2)", 48, "u32 /6  [2, 2]"),
-        (
-            "[('a', '<f4'), ('b', '<i2', (3,))]",
-            "(2,)",
-            20,
-            "bytes /10  [2]",
-        ),
+        ("[('a', '<f4'), ('b', '<i2', (3,))]", "(2,)", 20, "bytes /10  [2]"),
         ("'<f16'", "(1,)", 16, "bytes /16  [1]"),
     ] {
         let bytes = array(descr, "False", shape, length);
@@ -108,10 +102,6 @@ fn absurd_headers_leave_bytes() {
     ] {
         let bytes = array(descr, "False", shape, 64);
         let text = describe(&spans(&bytes));
-        assert_eq!(
-            text,
-            format!("0 {} bytes?\n", bytes.len()),
-            "{descr} {shape}"
-        );
+        assert_eq!(text, format!("0 {} bytes?\n", bytes.len()), "{descr} {shape}");
     }
 }

@@ -18,21 +18,13 @@ fn samples_have_their_arrays() {
     let Some(bytes) = sample("arrays-deflated-next.npz") else {
         return;
     };
-    assert_eq!(
-        describe(&spans(&bytes)),
-        format!("0 {} bytes\n", bytes.len())
-    );
+    assert_eq!(describe(&spans(&bytes)), format!("0 {} bytes\n", bytes.len()));
 }
 
 /// numpy writes sizes into an extra field of the header, or, to a pipe, behind the array.
 #[test]
 fn arrays_written_to_files_and_pipes_are_found() {
-    for sizes in [
-        Sizes::Header,
-        Sizes::Extra,
-        Sizes::Descriptor,
-        Sizes::WideDescriptor,
-    ] {
+    for sizes in [Sizes::Header, Sizes::Extra, Sizes::Descriptor, Sizes::WideDescriptor] {
         let mut archive = Archive::new(sizes);
         archive.align = false;
         archive.add("a.npy", &array("'<f4'", "False", "(2, 3)", 24));

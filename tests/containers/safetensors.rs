@@ -14,9 +14,7 @@ fn file(header: &str, body: usize) -> Vec<u8> {
 }
 
 fn entry(name: &str, dtype: &str, shape: &str, begin: u64, end: u64) -> String {
-    format!(
-        "\"{name}\":{{\"dtype\":\"{dtype}\",\"shape\":{shape},\"data_offsets\":[{begin},{end}]}}"
-    )
+    format!("\"{name}\":{{\"dtype\":\"{dtype}\",\"shape\":{shape},\"data_offsets\":[{begin},{end}]}}")
 }
 
 fn header(entries: &[String]) -> String {
@@ -75,40 +73,24 @@ fn damage_and_truncation_leave_bytes() {
 
 #[test]
 fn tensors_in_any_order_of_the_header_come_in_order_of_offset() {
-    let text = header(&[
-        entry("z", "F32", "[2]", 8, 16),
-        entry("a", "F32", "[1,2]", 0, 8),
-    ]);
+    let text = header(&[entry("z", "F32", "[2]", 8, 16), entry("a", "F32", "[1,2]", 0, 8)]);
     let bytes = file(&text, 16);
     let n = bytes.len() as u64 - 16;
-    assert_eq!(
-        body(&bytes),
-        [
-            format!("{n} 8 f32 /2 a [1, 2]"),
-            format!("{} 8 f32 z [2]", n + 8)
-        ]
-    );
+    assert_eq!(body(&bytes), [format!("{n} 8 f32 /2 a [1, 2]"), format!("{} 8 f32 z [2]", n + 8)]);
 }
 
 /// safetensors#231, #695, mlx#4439: neither headers nor tensors need be aligned.
 #[test]
 fn misaligned_tensors_keep_their_own_phase() {
-    let text = header(&[
-        entry("a", "U8", "[3]", 0, 3),
-        entry("b", "F32", "[2]", 3, 11),
-        entry("c", "BF16", "[1]", 11, 13),
-    ]);
+    let text =
+        header(&[entry("a", "U8", "[3]", 0, 3), entry("b", "F32", "[2]", 3, 11), entry("c", "BF16", "[1]", 11, 13)]);
     for pad in 0..8 {
         let text = format!("{text}{}", " ".repeat(pad));
         let bytes = file(&text, 13);
         let n = bytes.len() - 13;
         assert_eq!(
             body(&bytes),
-            [
-                format!("{n} 3 u8 a [3]"),
-                format!("{} 8 f32 b [2]", n + 3),
-                format!("{} 2 bf16 c [1]", n + 11)
-            ]
+            [format!("{n} 3 u8 a [3]"), format!("{} 8 f32 b [2]", n + 3), format!("{} 2 bf16 c [1]", n + 11)]
         );
     }
 }
@@ -124,10 +106,7 @@ fn empty_tensors_take_no_span() {
     ]);
     let bytes = file(&text, 4);
     assert_eq!(body(&bytes).len(), 1);
-    let text = header(&[
-        entry("a", "F32", "[0]", 0, 0),
-        entry("b", "F32", "[0]", 0, 0),
-    ]);
+    let text = header(&[entry("a", "F32", "[0]", 0, 0), entry("b", "F32", "[0]", 0, 0)]);
     assert_eq!(spans(&file(&text, 0)).len(), 1);
     assert_eq!(spans(&file("{}      ", 0)).len(), 1);
 }
@@ -135,20 +114,11 @@ fn empty_tensors_take_no_span() {
 /// safetensors#401, #586: the first of several claims to the same bytes holds.
 #[test]
 fn duplicate_names_and_shared_offsets_do_no_harm() {
-    let text = header(&[
-        entry("a", "F32", "[2]", 0, 8),
-        entry("a", "BF16", "[2]", 8, 12),
-        entry("tied", "F32", "[2]", 0, 8),
-    ]);
+    let text =
+        header(&[entry("a", "F32", "[2]", 0, 8), entry("a", "BF16", "[2]", 8, 12), entry("tied", "F32", "[2]", 0, 8)]);
     let bytes = file(&text, 12);
     let n = bytes.len() - 12;
-    assert_eq!(
-        body(&bytes),
-        [
-            format!("{n} 8 f32 a [2]"),
-            format!("{} 4 bf16 a [2]", n + 8)
-        ]
-    );
+    assert_eq!(body(&bytes), [format!("{n} 8 f32 a [2]"), format!("{} 4 bf16 a [2]", n + 8)]);
 }
 
 #[test]
@@ -158,13 +128,7 @@ fn holes_and_overlaps_are_bytes() {
         entry("b", "F32", "[2]", 6, 14),
         entry("c", "F32", "[1]", 20, 24),
         entry("backwards", "F32", "[1]", 24, 20),
-        entry(
-            "beyond",
-            "F32",
-            "[1]",
-            18446744073709551000,
-            18446744073709551604,
-        ),
+        entry("beyond", "F32", "[1]", 18446744073709551000, 18446744073709551604),
     ]);
     let bytes = file(&text, 24);
     let n = bytes.len() - 24;
@@ -184,10 +148,7 @@ fn holes_and_overlaps_are_bytes() {
 fn trailing_bytes_are_unknown() {
     let bytes = file(&header(&[entry("a", "F32", "[1]", 0, 4)]), 4 + 5000);
     let n = bytes.len() - 5004;
-    assert_eq!(
-        body(&bytes),
-        [format!("{n} 4 f32 a [1]"), format!("{} 5000 bytes?", n + 4)]
-    );
+    assert_eq!(body(&bytes), [format!("{n} 4 f32 a [1]"), format!("{} 5000 bytes?", n + 4)]);
 }
 
 /// ComfyUI#6744 and others: a download that broke off.
@@ -195,13 +156,7 @@ fn trailing_bytes_are_unknown() {
 fn a_truncated_file_is_typed_as_far_as_it_goes() {
     let bytes = file(&header(&[entry("a", "F32", "[1000]", 0, 4000)]), 1003);
     let n = bytes.len() - 1003;
-    assert_eq!(
-        body(&bytes),
-        [
-            format!("{n} 1000 f32 a [1000]"),
-            format!("{} 3 bytes? a [1000] +1000", n + 1000)
-        ]
-    );
+    assert_eq!(body(&bytes), [format!("{n} 1000 f32 a [1000]"), format!("{} 3 bytes? a [1000] +1000", n + 1000)]);
 }
 
 /// The stream is typed while it flows: a header that promises more than ever comes holds nothing up.
@@ -247,13 +202,7 @@ fn lengths_that_do_not_fit_the_type_are_not_believed() {
     let text = header(&[
         entry("a", "F32", "[2,2]", 0, 7),
         entry("b", "F32", "[3,3]", 7, 15),
-        entry(
-            "c",
-            "F32",
-            "[18446744073709551615,18446744073709551615]",
-            15,
-            19,
-        ),
+        entry("c", "F32", "[18446744073709551615,18446744073709551615]", 15, 19),
     ]);
     let bytes = file(&text, 19);
     let n = bytes.len() - 19;
@@ -262,10 +211,7 @@ fn lengths_that_do_not_fit_the_type_are_not_believed() {
         [
             format!("{n} 7 bytes? a [2, 2]"),
             format!("{} 8 f32 b [3, 3]", n + 7),
-            format!(
-                "{} 4 f32 c [18446744073709551615, 18446744073709551615]",
-                n + 15
-            )
+            format!("{} 4 f32 c [18446744073709551615, 18446744073709551615]", n + 15)
         ]
     );
 }
@@ -284,23 +230,13 @@ fn broken_headers_leave_bytes() {
         file(&deep, 0),
         file(&deep, 100),
         file("{\"a\":{\"dtype\":\"F32\",\"shape\":[1]}}", 4),
-        file(
-            "{\"a\":{\"dtype\":\"F32\",\"shape\":[-1],\"data_offsets\":[0,4]}}",
-            4,
-        ),
-        file(
-            "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0.5,4]}}",
-            4,
-        ),
+        file("{\"a\":{\"dtype\":\"F32\",\"shape\":[-1],\"data_offsets\":[0,4]}}", 4),
+        file("{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0.5,4]}}", 4),
         file("{\"a\":7}", 4),
         file("{} {}", 4),
     ] {
         let spans = spans(&bytes);
-        assert!(
-            spans.iter().all(|s: &TypedSpan| !s.known),
-            "{}",
-            describe(&spans)
-        );
+        assert!(spans.iter().all(|s: &TypedSpan| !s.known), "{}", describe(&spans));
     }
     for n in [0u64, 1, 1 << 40, 1 << 63, u64::MAX] {
         let mut bytes = n.to_le_bytes().to_vec();
@@ -317,10 +253,7 @@ fn names_are_kept_as_the_header_writes_them() {
         "\"__metadata__\":{\"x\":\"y\",\"format\":\"pt\"}".into(),
     ]);
     let spans = spans(&file(&text, 2));
-    let names: Vec<String> = spans
-        .iter()
-        .filter_map(|s| s.tensor.as_ref().map(|t| t.name.to_string()))
-        .collect();
+    let names: Vec<String> = spans.iter().filter_map(|s| s.tensor.as_ref().map(|t| t.name.to_string())).collect();
     assert_eq!(names, ["", "a\n\"bäß"]);
 }
 
@@ -359,10 +292,7 @@ fn a_million_tensors_are_spans_one_by_one() {
         reader.push(part);
         taken += part.len() as u64;
         let window = reader.take(taken);
-        spans += window
-            .iter()
-            .filter(|s| s.element == ElementType::Bf16)
-            .count() as u64;
+        spans += window.iter().filter(|s| s.element == ElementType::Bf16).count() as u64;
     }
     assert_eq!(spans, n);
 }

@@ -50,9 +50,7 @@ fn a_sample_has_the_tensors_of_its_members() {
         let found = spans(&bytes);
         let tensors: Vec<_> = found.iter().filter_map(|s| s.tensor.as_ref()).collect();
         assert_eq!(tensors.len(), 24, "{step} {}", describe(&found));
-        let shards = tensors
-            .iter()
-            .filter(|t| t.path.contains("/sharded/model-0000"));
+        let shards = tensors.iter().filter(|t| t.path.contains("/sharded/model-0000"));
         assert_eq!(shards.count(), 12);
         assert_robust(&bytes);
     }
@@ -61,20 +59,13 @@ fn a_sample_has_the_tensors_of_its_members() {
 #[test]
 fn members_are_recognised_by_themselves() {
     let mut bytes = member("dir/", b'5', b"");
-    bytes.extend(member(
-        "dir/a.npy",
-        b'0',
-        &array("'<f4'", "False", "(2,)", 8),
-    ));
+    bytes.extend(member("dir/a.npy", b'0', &array("'<f4'", "False", "(2,)", 8)));
     bytes.extend(member("link", b'2', b""));
     bytes.extend(member("empty", b'0', b""));
     bytes.extend(member("text", b'0', b"hello"));
     bytes.extend(member("b.npy", 0, &array("'<f2'", "False", "(3,)", 6)));
     bytes.extend(end());
-    assert_eq!(
-        tensors(&bytes),
-        ["8 f32 dir/a.npy: [2]", "6 f16 b.npy: [3]"]
-    );
+    assert_eq!(tensors(&bytes), ["8 f32 dir/a.npy: [2]", "6 f16 b.npy: [3]"]);
     assert_robust(&bytes);
 }
 
@@ -88,20 +79,12 @@ fn long_names_come_from_pax_and_gnu_headers() {
     bytes.extend(member("d/d", b'0', &data));
     bytes.extend(member("plain", b'0', &data));
     bytes.extend(member("././@LongLink", b'K', b"target\0"));
-    bytes.extend(member(
-        "././@LongLink",
-        b'L',
-        format!("{long}\0").as_bytes(),
-    ));
+    bytes.extend(member("././@LongLink", b'L', format!("{long}\0").as_bytes()));
     bytes.extend(member("d/d", b'0', &data));
     bytes.extend(end());
     assert_eq!(
         tensors(&bytes),
-        [
-            format!("8 f32 {long}: [2]"),
-            "8 f32 plain: [2]".into(),
-            format!("8 f32 {long}: [2]")
-        ]
+        [format!("8 f32 {long}: [2]"), "8 f32 plain: [2]".into(), format!("8 f32 {long}: [2]")]
     );
 }
 
@@ -171,11 +154,7 @@ fn a_damaged_member_leaves_the_others() {
 
 #[test]
 fn archives_may_follow_each_other() {
-    let one = [
-        member("a", b'0', &array("'<f4'", "False", "(2,)", 8)),
-        end(),
-    ]
-    .concat();
+    let one = [member("a", b'0', &array("'<f4'", "False", "(2,)", 8)), end()].concat();
     let mut both = one.repeat(2);
     both.extend(b"something else");
     let spans = spans(&both);

@@ -50,9 +50,7 @@ fn legacy_files_and_archives_have_the_same_tensors() {
             // The losses' random state and steps differ from save to save, weights do not.
             assert_eq!(legacy[name].1.len(), data.len(), "{name}");
         }
-        let same = archive
-            .iter()
-            .filter(|(name, data)| legacy[*name] == **data);
+        let same = archive.iter().filter(|(name, data)| legacy[*name] == **data);
         assert!(same.count() >= 25);
         assert_eq!(archive["model.wte.weight"].0, ElementType::Bf16);
         assert_eq!(archive["optimizer.state.0.exp_avg"].0, ElementType::F32);
@@ -62,13 +60,8 @@ fn legacy_files_and_archives_have_the_same_tensors() {
 
 #[test]
 fn damage_and_truncation_leave_bytes() {
-    for name in [
-        "step_100.pt",
-        "step_100-legacy.pt",
-        "scripted-next.pt",
-        "dcp-next/__0_0.distcp",
-        "dcp-next/.metadata",
-    ] {
+    for name in ["step_100.pt", "step_100-legacy.pt", "scripted-next.pt", "dcp-next/__0_0.distcp", "dcp-next/.metadata"]
+    {
         if let Some(bytes) = sample(name) {
             assert_robust(&bytes);
         }
@@ -101,43 +94,26 @@ fn tensors_before_their_pickle_are_typed_in_files_only() {
         let unknown = ["131072 bytes? data/0 []", "98304 bytes? data/1 []"];
         assert_eq!(tensors(&spans(&bytes)), unknown);
         let layout = Layout::of_file(&mut Cursor::new(&bytes)).unwrap();
-        let known = [
-            "131072 f32 /256 data/0 [128, 256]",
-            "98304 f32 /256 data/1 [96, 256]",
-        ];
+        let known = ["131072 f32 /256 data/0 [128, 256]", "98304 f32 /256 data/1 [96, 256]"];
         assert_eq!(tensors(layout.spans()), known);
     }
     let mut archive = Archive::new(Sizes::Descriptor);
     // Contents that look like a descriptor, of a size that does not fit.
-    archive.add(
-        "a/data/0",
-        &b"PK\x07\x08crc!\x00\0\0\0\x00\0\0\0PK\x07\x08PK\x07\x08".repeat(3),
-    );
+    archive.add("a/data/0", &b"PK\x07\x08crc!\x00\0\0\0\x00\0\0\0PK\x07\x08PK\x07\x08".repeat(3));
     archive.add("a/data/1", &[7; 16]);
     archive.add("a/data.pkl", &vectors(&[("x", 18), ("y", 4)]));
     archive.add_as("a/code/x.py", 8, b"deflated");
     let bytes = archive.finish();
-    assert_eq!(
-        tensors(&spans(&bytes)),
-        ["72 bytes? data/0 []", "16 bytes? data/1 []"]
-    );
+    assert_eq!(tensors(&spans(&bytes)), ["72 bytes? data/0 []", "16 bytes? data/1 []"]);
     let layout = Layout::of_file(&mut Cursor::new(&bytes)).unwrap();
-    assert_eq!(
-        tensors(layout.spans()),
-        ["72 f32 data/0 [18]", "16 f32 data/1 [4]"]
-    );
+    assert_eq!(tensors(layout.spans()), ["72 f32 data/0 [18]", "16 f32 data/1 [4]"]);
     assert_robust(&bytes);
 }
 
 /// Sizes in headers, extra fields or descriptors of either width, contents aligned or not, checksums wrong (burn#5756): all the same.
 #[test]
 fn sizes_are_found_wherever_they_are() {
-    for sizes in [
-        Sizes::Header,
-        Sizes::Extra,
-        Sizes::Descriptor,
-        Sizes::WideDescriptor,
-    ] {
+    for sizes in [Sizes::Header, Sizes::Extra, Sizes::Descriptor, Sizes::WideDescriptor] {
         for align in [true, false] {
             let mut archive = Archive::new(sizes);
             archive.align = align;
@@ -183,14 +159,8 @@ fn big_endian_storages_are_bytes_that_repeat() {
 /// Tied weights and slices: whichever tensor uses bytes first names them; what no tensor uses has a type but no name.
 #[test]
 fn views_of_one_storage_share_it() {
-    let view = |offset, shape, strides| Tensor {
-        class: "BFloat16Storage",
-        key: "0",
-        count: 100,
-        offset,
-        shape,
-        strides,
-    };
+    let view =
+        |offset, shape, strides| Tensor { class: "BFloat16Storage", key: "0", count: 100, offset, shape, strides };
     let mut pickle = Pickle::new();
     pickle.op(b"}(");
     pickle.text("late").tensor(&view(60, &[2, 10], &[10, 1]));
@@ -208,15 +178,7 @@ fn views_of_one_storage_share_it() {
     let lines = describe(&spans);
     let lines: Vec<&str> = lines.lines().filter(|l| l.contains("bf16")).collect();
     let lines: Vec<&str> = lines.iter().map(|l| l.split_once(' ').unwrap().1).collect();
-    assert_eq!(
-        lines,
-        [
-            "40 bf16 /10 first [2, 10]",
-            "80 bf16",
-            "40 bf16 /10 late [2, 10]",
-            "40 bf16"
-        ]
-    );
+    assert_eq!(lines, ["40 bf16 /10 first [2, 10]", "80 bf16", "40 bf16 /10 late [2, 10]", "40 bf16"]);
 }
 
 #[test]
@@ -259,39 +221,15 @@ fn records_that_contradict_the_pickle_do_no_harm() {
 fn names_are_paths_of_keys() {
     let mut pickle = Pickle::new();
     // {'model': OrderedDict(w=Parameter(tensor)), 'list': [t, (t,)], 3: {4: t}, 'module': object}
-    pickle
-        .op(b"}(")
-        .text("model")
-        .op(b"ccollections\nOrderedDict\n)R(");
+    pickle.op(b"}(").text("model").op(b"ccollections\nOrderedDict\n)R(");
     pickle.text("w").op(b"ctorch._utils\n_rebuild_parameter\n(");
-    pickle
-        .vector("0", 1)
-        .op(b"\x88ccollections\nOrderedDict\n)RtRu");
-    pickle
-        .text("list")
-        .op(b"](")
-        .vector("1", 1)
-        .vector("2", 1)
-        .op(b"\x85e");
+    pickle.vector("0", 1).op(b"\x88ccollections\nOrderedDict\n)RtRu");
+    pickle.text("list").op(b"](").vector("1", 1).vector("2", 1).op(b"\x85e");
     pickle.int(3).op(b"}").int(4).vector("3", 1).op(b"s");
     pickle.text("module").op(b"cmy\nModule\n)\x81}(");
-    pickle
-        .text("_parameters")
-        .op(b"}")
-        .text("bias")
-        .vector("4", 1)
-        .op(b"s");
-    pickle
-        .text("_modules")
-        .op(b"}")
-        .text("0")
-        .op(b"cmy\nLinear\n)\x81}");
-    pickle
-        .text("_parameters")
-        .op(b"}")
-        .text("weight")
-        .vector("5", 1)
-        .op(b"ss");
+    pickle.text("_parameters").op(b"}").text("bias").vector("4", 1).op(b"s");
+    pickle.text("_modules").op(b"}").text("0").op(b"cmy\nLinear\n)\x81}");
+    pickle.text("_parameters").op(b"}").text("weight").vector("5", 1).op(b"ss");
     pickle.op(b"bsub");
     pickle.op(b"u.");
     let mut archive = Archive::new(Sizes::Descriptor);
@@ -300,21 +238,8 @@ fn names_are_paths_of_keys() {
         archive.add(&format!("a/data/{i}"), &[i; 4]);
     }
     let spans = spans(&archive.finish());
-    let names: Vec<String> = spans
-        .iter()
-        .filter_map(|s| s.tensor.as_ref().map(|t| t.to_string()))
-        .collect();
-    assert_eq!(
-        names,
-        [
-            "model.w",
-            "list.0",
-            "list.1.0",
-            "3.4",
-            "module.bias",
-            "module.0.weight"
-        ]
-    );
+    let names: Vec<String> = spans.iter().filter_map(|s| s.tensor.as_ref().map(|t| t.to_string())).collect();
+    assert_eq!(names, ["model.w", "list.0", "list.1.0", "3.4", "module.bias", "module.0.weight"]);
 }
 
 /// Pickles that nest deeply, contain themselves, or ask for much memory: walked in flat tables, with a bound.
@@ -325,13 +250,7 @@ fn hostile_pickles_do_no_harm() {
     deep.push(b'.');
     let marks = vec![b'('; 1_000_000];
     let mut loops = Pickle::new();
-    loops
-        .op(b"}q\x00(")
-        .text("me")
-        .op(b"h\x00")
-        .text("x")
-        .vector("0", 3)
-        .op(b"u.");
+    loops.op(b"}q\x00(").text("me").op(b"h\x00").text("x").vector("0", 3).op(b"u.");
     let mut doubling = b"\x80\x02]q\x00".to_vec();
     doubling.extend(b"h\x00h\x00\x86q\x00".repeat(10_000));
     doubling.push(b'.');
@@ -376,21 +295,13 @@ fn hostile_pickles_do_no_harm() {
 #[test]
 fn long_strings_in_pickles_are_of_unknown_type() {
     let mut pickle = Pickle::new();
-    pickle
-        .op(b"}(")
-        .text("array")
-        .op(b"B")
-        .op(&100_000u32.to_le_bytes());
+    pickle.op(b"}(").text("array").op(b"B").op(&100_000u32.to_le_bytes());
     pickle.op(&[9; 100_000]).text("x").vector("0", 3).op(b"u.");
     let mut archive = Archive::new(Sizes::Descriptor);
     archive.add("a/data.pkl", &pickle.0);
     archive.add("a/data/0", &[1; 12]);
     let spans = spans(&archive.finish());
-    let unknown: Vec<_> = spans
-        .iter()
-        .filter(|s| !s.known)
-        .map(|s| s.length)
-        .collect();
+    let unknown: Vec<_> = spans.iter().filter(|s| !s.known).map(|s| s.length).collect();
     assert_eq!(unknown, [100_000]);
     assert_eq!(tensors(&spans), ["12 f32 x [3]"]);
 }
@@ -439,10 +350,7 @@ impl Seek for Sparse {
 fn records_beyond_four_gibibytes_are_found() {
     let size = 5u64 << 30;
     let mut archive = Archive::new(Sizes::Descriptor);
-    archive.add(
-        "a/data.pkl",
-        &vectors(&[("x", (size / 4) as u32), ("y", 2)]),
-    );
+    archive.add("a/data.pkl", &vectors(&[("x", (size / 4) as u32), ("y", 2)]));
     archive.sizes = Sizes::WideDescriptor;
     archive.start("a/data/0", 0, size);
     let front = std::mem::take(&mut archive.bytes);
@@ -451,12 +359,7 @@ fn records_beyond_four_gibibytes_are_found() {
     let back = archive.finish();
     let start = front.len() as u64;
     let length = start + size + back.len() as u64;
-    let mut source = Sparse {
-        parts: vec![(0, front.clone()), (start + size, back.clone())],
-        length,
-        at: 0,
-        read: 0,
-    };
+    let mut source = Sparse { parts: vec![(0, front.clone()), (start + size, back.clone())], length, at: 0, read: 0 };
     let expected = ["5368709120 f32 x [1342177280]", "8 f32 y [2]"];
     let layout = Layout::of_file(&mut source).unwrap();
     assert_eq!(tensors(layout.spans()), expected);
