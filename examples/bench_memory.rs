@@ -1,0 +1,159 @@
+//! Codes buffers in memory on request, and says how long it took: the part of the benchmark that runs in this library.
+//!
+//! The argument names a file of jobs, one a line: `NAME TYPE LEVEL CONTENT REFERENCE`, with `-` for no reference, the levels of the command (1, 5, 9)
+//! and files of raw elements. They are read once. Then each line on stdin asks for one operation, so that whoever drives this program can run other
+//! codecs between two of them:
+//!
+//!     encode NAME    ->  SECONDS CODED-BYTES
+//!     decode NAME    ->  SECONDS CONTENT-BYTES   (of what the last `encode NAME` made; compared with the content after the clock has stopped)
+//!     save NAME FILE ->  0 CODED-BYTES           (writes what the last `encode NAME` made)
+//!
+//! Timed is what a caller pays who holds all in memory: one thread, every CRC, a new buffer for the result.
+
+use std::collections::HashMap;
+use std::env;
+use std::error::Error;
+use std::fs;
+use std::io::{self, BufRead, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use ulpack::{
+    Decoder, DecoderOptions, ElementType, Encoder, EncoderOptions, Level, Reference, Typing,
+};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+struct Job {
+    element: ElementType,
+    level: Level,
+    content: Arc<[u8]>,
+    reference: Option<Arc<[u8]>>,
+    /// What the last `encode` made.
+    coded: Vec<u8>,
+}
+
+impl Job {
+    fn references(&self) -> Vec<Reference> {
+        self.reference
+            .iter()
+            .map(|bytes| Reference::Bytes(Arc::clone(bytes)))
+            .collect()
+    }
+
+    fn encode(&mut self) -> Result<(f64, usize)> {
+        self.coded = Vec::new();
+        let mut options = EncoderOptions::default();
+        options.typing = Typing::Fixed(self.element);
+        options.level = self.level;
+        options.threads = 1;
+        let start = Instant::now();
+        let mut encoder = Encoder::new(Vec::new(), options, self.references())?;
+        encoder.write_all(&self.content)?;
+        let (coded, _) = encoder.finish()?;
+        let seconds = start.elapsed().as_secs_f64();
+        self.coded = coded;
+        Ok((seconds, self.coded.len()))
+    }
+
+    fn decode(&self) -> Result<(f64, usize)> {
+        let mut options = DecoderOptions::default();
+        options.threads = 1;
+        let start = Instant::now();
+        let mut content = Vec::with_capacity(self.content.len());
+        let mut decoder = Decoder::new(self.coded.as_slice(), options, self.references());
+        while let Some(chunk) = decoder.next_chunk()? {
+            content.extend_from_slice(chunk);
+        }
+        let seconds = start.elapsed().as_secs_f64();
+        if content != *self.content {
+            return Err("the decoded content differs".into());
+        }
+        Ok((seconds, content.len()))
+    }
+}
+
+/// Reads the jobs; a file that several jobs use is in memory once.
+fn read_jobs(text: &str) -> Result<HashMap<String, Job>> {
+    let mut files: HashMap<String, Arc<[u8]>> = HashMap::new();
+    let mut read = |path: &str| -> Result<Arc<[u8]>> {
+        if let Some(bytes) = files.get(path) {
+            return Ok(Arc::clone(bytes));
+        }
+        let bytes: Arc<[u8]> = fs::read(path)
+            .map_err(|error| format!("{path}: {error}"))?
+            .into();
+        files.insert(path.to_owned(), Arc::clone(&bytes));
+        Ok(bytes)
+    };
+    let mut jobs = HashMap::new();
+    for line in text.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [name, element, level, content, reference] = words[..] else {
+            return Err(format!("not a job: {line}").into());
+        };
+        let job = Job {
+            element: ElementType::from_name(element)
+                .ok_or_else(|| format!("no element type: {element}"))?,
+            level: match level {
+                "1" => Level::Fast,
+                "5" => Level::Default,
+                "9" => Level::Small,
+                _ => return Err(format!("no level: {level}").into()),
+            },
+            content: read(content)?,
+            reference: if reference == "-" {
+                None
+            } else {
+                Some(read(reference)?)
+            },
+            coded: Vec::new(),
+        };
+        jobs.insert(name.to_owned(), job);
+    }
+    Ok(jobs)
+}
+
+fn answer(jobs: &mut HashMap<String, Job>, line: &str) -> Result<(f64, usize)> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let name = words.get(1).ok_or("no job named")?;
+    let job = jobs
+        .get_mut(*name)
+        .ok_or_else(|| format!("no job: {name}"))?;
+    match words[..] {
+        ["encode", _] => job.encode(),
+        ["decode", _] => job.decode(),
+        ["save", _, path] => {
+            fs::write(path, &job.coded)?;
+            Ok((0.0, job.coded.len()))
+        }
+        _ => Err(format!("not a request: {line}").into()),
+    }
+}
+
+fn serve() -> Result<()> {
+    let path = env::args().nth(1).ok_or("usage: bench_memory JOBS")?;
+    let mut jobs = read_jobs(&fs::read_to_string(path)?)?;
+    let mut out = io::stdout().lock();
+    writeln!(out, "ready {}", jobs.len())?;
+    out.flush()?;
+    for line in io::stdin().lock().lines() {
+        match answer(&mut jobs, &line?) {
+            Ok((seconds, bytes)) => writeln!(out, "{seconds:.9} {bytes}")?,
+            Err(error) => writeln!(out, "error {error}")?,
+        }
+        out.flush()?;
+    }
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    match serve() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bench_memory: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
