@@ -322,7 +322,9 @@ impl Generator {
         let mut values = [0.0; COLUMNS];
         match self.arguments.kind {
             Kind::Bf16 | Kind::Rl | Kind::F32 => self.weights(row, &mut values),
-            Kind::Optim if self.tensor_index.is_multiple_of(2) => self.first_moments(row, &mut values),
+            Kind::Optim if self.tensor_index.is_multiple_of(2) => {
+                self.first_moments(row, &mut values)
+            }
             Kind::Optim => self.second_moments(row, &mut values),
         }
         match self.arguments.kind {
