@@ -4,9 +4,10 @@
 //! and files of raw elements. They are read once. Then each line on stdin asks for one operation, so that whoever drives this program can run other
 //! codecs between two of them:
 //!
-//!     encode NAME    ->  SECONDS CODED-BYTES
-//!     decode NAME    ->  SECONDS CONTENT-BYTES   (of what the last `encode NAME` made; compared with the content after the clock has stopped)
-//!     save NAME FILE ->  0 CODED-BYTES           (writes what the last `encode NAME` made)
+//!     encode NAME    ->  SECONDS PROCESSOR-SECONDS CODED-BYTES
+//!     decode NAME    ->  SECONDS PROCESSOR-SECONDS CONTENT-BYTES
+//!
+//! `decode` takes what the last `encode` of that name made, and compares with the content after the clock has stopped.
 //!
 //! Timed is what a caller pays who holds all in memory: one thread, every CRC, a new buffer for the result.
 
@@ -25,6 +26,48 @@ use ulpack::{
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
+/// What one operation took.
+struct Cost {
+    wall: f64,
+    cpu: f64,
+}
+
+/// Runs from creation on.
+struct Clock {
+    wall: Instant,
+    cpu: f64,
+}
+
+impl Clock {
+    fn start() -> Self {
+        Self {
+            cpu: processor_seconds(),
+            wall: Instant::now(),
+        }
+    }
+
+    fn stop(&self) -> Cost {
+        let wall = self.wall.elapsed().as_secs_f64();
+        Cost {
+            wall,
+            cpu: processor_seconds() - self.cpu,
+        }
+    }
+}
+
+/// Processor time of all threads so far; zero where the system does not say.
+fn processor_seconds() -> f64 {
+    let nanoseconds = |task: fs::DirEntry| -> Option<f64> {
+        let text = fs::read_to_string(task.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse().ok()
+    };
+    let tasks = fs::read_dir("/proc/self/task")
+        .into_iter()
+        .flatten()
+        .flatten();
+    tasks.filter_map(nanoseconds).sum::<f64>() / 1e9
+}
+
 struct Job {
     element: ElementType,
     level: Level,
@@ -42,35 +85,35 @@ impl Job {
             .collect()
     }
 
-    fn encode(&mut self) -> Result<(f64, usize)> {
+    fn encode(&mut self) -> Result<(Cost, usize)> {
         self.coded = Vec::new();
         let mut options = EncoderOptions::default();
         options.typing = Typing::Fixed(self.element);
         options.level = self.level;
         options.threads = 1;
-        let start = Instant::now();
+        let clock = Clock::start();
         let mut encoder = Encoder::new(Vec::new(), options, self.references())?;
         encoder.write_all(&self.content)?;
         let (coded, _) = encoder.finish()?;
-        let seconds = start.elapsed().as_secs_f64();
+        let cost = clock.stop();
         self.coded = coded;
-        Ok((seconds, self.coded.len()))
+        Ok((cost, self.coded.len()))
     }
 
-    fn decode(&self) -> Result<(f64, usize)> {
+    fn decode(&self) -> Result<(Cost, usize)> {
         let mut options = DecoderOptions::default();
         options.threads = 1;
-        let start = Instant::now();
+        let clock = Clock::start();
         let mut content = Vec::with_capacity(self.content.len());
         let mut decoder = Decoder::new(self.coded.as_slice(), options, self.references());
         while let Some(chunk) = decoder.next_chunk()? {
             content.extend_from_slice(chunk);
         }
-        let seconds = start.elapsed().as_secs_f64();
+        let cost = clock.stop();
         if content != *self.content {
             return Err("the decoded content differs".into());
         }
-        Ok((seconds, content.len()))
+        Ok((cost, content.len()))
     }
 }
 
@@ -115,7 +158,7 @@ fn read_jobs(text: &str) -> Result<HashMap<String, Job>> {
     Ok(jobs)
 }
 
-fn answer(jobs: &mut HashMap<String, Job>, line: &str) -> Result<(f64, usize)> {
+fn answer(jobs: &mut HashMap<String, Job>, line: &str) -> Result<(Cost, usize)> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let name = words.get(1).ok_or("no job named")?;
     let job = jobs
@@ -124,10 +167,6 @@ fn answer(jobs: &mut HashMap<String, Job>, line: &str) -> Result<(f64, usize)> {
     match words[..] {
         ["encode", _] => job.encode(),
         ["decode", _] => job.decode(),
-        ["save", _, path] => {
-            fs::write(path, &job.coded)?;
-            Ok((0.0, job.coded.len()))
-        }
         _ => Err(format!("not a request: {line}").into()),
     }
 }
@@ -140,7 +179,7 @@ fn serve() -> Result<()> {
     out.flush()?;
     for line in io::stdin().lock().lines() {
         match answer(&mut jobs, &line?) {
-            Ok((seconds, bytes)) => writeln!(out, "{seconds:.9} {bytes}")?,
+            Ok((Cost { wall, cpu }, bytes)) => writeln!(out, "{wall:.9} {cpu:.9} {bytes}")?,
             Err(error) => writeln!(out, "error {error}")?,
         }
         out.flush()?;
