@@ -41,6 +41,8 @@ class Codec:
     untiled = False
     # A process, or calls in this one.
     is_process = False
+    # Seconds per megabyte: three rounds are enough.
+    slow = False
 
     def __init__(self, pair):
         self.pair = pair
@@ -213,6 +215,7 @@ class XorGroupedZstd(XorZstd):
 
 class XorZstd19(XorZstd):
     level = 19
+    slow = True
     block = 1 << 30
     # Its window is larger than a tile.
     untiled = True
@@ -233,6 +236,12 @@ class ZstdPlain(XorZstd):
 
     def decompress(self):
         return self.decompressor.decompress(self.frames[0])
+
+
+class ZstdPlain19(ZstdPlain):
+    level = 19
+    slow = True
+    untiled = True
 
 
 class Z4ai(Codec):
@@ -417,6 +426,7 @@ class ZstdPatch(Files):
 
 class ZstdPatch19(ZstdPatch):
     level = 19
+    slow = True
 
 
 def processor_name():

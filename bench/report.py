@@ -29,7 +29,7 @@ def machine():
 
 def conditions(series):
     """One line on where and how well this was measured."""
-    rounds = len(series[0].encode)
+    rounds = max(len(one.encode) for one in series)
     line = f"{processor_name()}, one thread each, medians of {rounds} interleaved rounds, every round trip verified."
     share = statistics.median(one.busy for one in series)
     if measure.CLOCK == "cpu":
