@@ -20,9 +20,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use ulpack::{
-    Decoder, DecoderOptions, ElementType, Encoder, EncoderOptions, Level, Reference, Typing,
-};
+use ulpack::{Decoder, DecoderOptions, ElementType, Encoder, EncoderOptions, Level, Reference, Typing};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -40,18 +38,12 @@ struct Clock {
 
 impl Clock {
     fn start() -> Self {
-        Self {
-            cpu: processor_seconds(),
-            wall: Instant::now(),
-        }
+        Self { cpu: processor_seconds(), wall: Instant::now() }
     }
 
     fn stop(&self) -> Cost {
         let wall = self.wall.elapsed().as_secs_f64();
-        Cost {
-            wall,
-            cpu: processor_seconds() - self.cpu,
-        }
+        Cost { wall, cpu: processor_seconds() - self.cpu }
     }
 }
 
@@ -61,10 +53,7 @@ fn processor_seconds() -> f64 {
         let text = fs::read_to_string(task.path().join("schedstat")).ok()?;
         text.split_whitespace().next()?.parse().ok()
     };
-    let tasks = fs::read_dir("/proc/self/task")
-        .into_iter()
-        .flatten()
-        .flatten();
+    let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     tasks.filter_map(nanoseconds).sum::<f64>() / 1e9
 }
 
@@ -79,10 +68,7 @@ struct Job {
 
 impl Job {
     fn references(&self) -> Vec<Reference> {
-        self.reference
-            .iter()
-            .map(|bytes| Reference::Bytes(Arc::clone(bytes)))
-            .collect()
+        self.reference.iter().map(|bytes| Reference::Bytes(Arc::clone(bytes))).collect()
     }
 
     fn encode(&mut self) -> Result<(Cost, usize)> {
@@ -124,9 +110,7 @@ fn read_jobs(text: &str) -> Result<HashMap<String, Job>> {
         if let Some(bytes) = files.get(path) {
             return Ok(Arc::clone(bytes));
         }
-        let bytes: Arc<[u8]> = fs::read(path)
-            .map_err(|error| format!("{path}: {error}"))?
-            .into();
+        let bytes: Arc<[u8]> = fs::read(path).map_err(|error| format!("{path}: {error}"))?.into();
         files.insert(path.to_owned(), Arc::clone(&bytes));
         Ok(bytes)
     };
@@ -137,8 +121,7 @@ fn read_jobs(text: &str) -> Result<HashMap<String, Job>> {
             return Err(format!("not a job: {line}").into());
         };
         let job = Job {
-            element: ElementType::from_name(element)
-                .ok_or_else(|| format!("no element type: {element}"))?,
+            element: ElementType::from_name(element).ok_or_else(|| format!("no element type: {element}"))?,
             level: match level {
                 "1" => Level::Fast,
                 "5" => Level::Default,
@@ -146,11 +129,7 @@ fn read_jobs(text: &str) -> Result<HashMap<String, Job>> {
                 _ => return Err(format!("no level: {level}").into()),
             },
             content: read(content)?,
-            reference: if reference == "-" {
-                None
-            } else {
-                Some(read(reference)?)
-            },
+            reference: if reference == "-" { None } else { Some(read(reference)?) },
             coded: Vec::new(),
         };
         jobs.insert(name.to_owned(), job);
@@ -161,9 +140,7 @@ fn read_jobs(text: &str) -> Result<HashMap<String, Job>> {
 fn answer(jobs: &mut HashMap<String, Job>, line: &str) -> Result<(Cost, usize)> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let name = words.get(1).ok_or("no job named")?;
-    let job = jobs
-        .get_mut(*name)
-        .ok_or_else(|| format!("no job: {name}"))?;
+    let job = jobs.get_mut(*name).ok_or_else(|| format!("no job: {name}"))?;
     match words[..] {
         ["encode", _] => job.encode(),
         ["decode", _] => job.decode(),

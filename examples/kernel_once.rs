@@ -11,9 +11,7 @@ use std::fs;
 use std::io::Write;
 use std::process::ExitCode;
 
-use ulpack::{
-    Decoder, DecoderOptions, ElementType, Encoder, EncoderOptions, Level, Reference, Typing,
-};
+use ulpack::{Decoder, DecoderOptions, ElementType, Encoder, EncoderOptions, Level, Reference, Typing};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -28,8 +26,7 @@ fn run(words: &[&str]) -> Result<()> {
     match *words {
         ["encode", element, level, content, reference, stream] => {
             let mut options = EncoderOptions::default();
-            options.typing =
-                Typing::Fixed(ElementType::from_name(element).ok_or("no such element type")?);
+            options.typing = Typing::Fixed(ElementType::from_name(element).ok_or("no such element type")?);
             options.level = match level {
                 "1" => Level::Fast,
                 "5" => Level::Default,
@@ -49,7 +46,9 @@ fn run(words: &[&str]) -> Result<()> {
             while decoder.next_chunk()?.is_some() {}
         }
         _ => {
-            return Err("usage: kernel_once encode TYPE LEVEL CONTENT REFERENCE STREAM | decode STREAM REFERENCE".into());
+            return Err(
+                "usage: kernel_once encode TYPE LEVEL CONTENT REFERENCE STREAM | decode STREAM REFERENCE".into()
+            );
         }
     }
     Ok(())

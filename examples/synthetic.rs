@@ -97,12 +97,8 @@ fn quantile(p: f64) -> f64 {
         4.374_664_141_464_968,
         2.938_163_982_698_783,
     ];
-    const D: [f64; 4] = [
-        7.784_695_709_041_462e-3,
-        3.224_671_290_700_398e-1,
-        2.445_134_137_142_996,
-        3.754_408_661_907_416,
-    ];
+    const D: [f64; 4] =
+        [7.784_695_709_041_462e-3, 3.224_671_290_700_398e-1, 2.445_134_137_142_996, 3.754_408_661_907_416];
     let poly = |c: &[f64], x: f64| c.iter().fold(0.0, |sum, k| sum * x + k);
     if p > 0.5 {
         -quantile(1.0 - p)
@@ -128,21 +124,12 @@ impl Tensor {
     fn new(arguments: &Arguments, normals: &Normals, index: u64) -> Self {
         // Scales come from another part of the counter space than elements.
         let scales = mix(arguments.seed ^ 0x5CA1_E000_0000_0000).wrapping_add(index << 12);
-        let log_normal = |n: u64, sigma: f32| {
-            f64::from(sigma * normals.sample((mix(scales + n) >> 32) as u32)).exp() as f32
-        };
+        let log_normal =
+            |n: u64, sigma: f32| f64::from(sigma * normals.sample((mix(scales + n) >> 32) as u32)).exp() as f32;
         let common = 0.02 * log_normal(0, 0.6);
         let step = DENSE_STEP * log_normal(1, 0.3);
-        let mut tensor = Self {
-            weights: [0.0; COLUMNS],
-            updates: [0.0; COLUMNS],
-        };
-        for (column, (weight, update)) in tensor
-            .weights
-            .iter_mut()
-            .zip(&mut tensor.updates)
-            .enumerate()
-        {
+        let mut tensor = Self { weights: [0.0; COLUMNS], updates: [0.0; COLUMNS] };
+        for (column, (weight, update)) in tensor.weights.iter_mut().zip(&mut tensor.updates).enumerate() {
             *weight = common * log_normal(2 + 2 * column as u64, 0.3);
             *update = common * step * log_normal(3 + 2 * column as u64, 0.5);
         }
@@ -166,11 +153,7 @@ impl Moves {
         let mut table = Box::new([(0, 0); 256]);
         for (exponent, entry) in table.iter_mut().enumerate() {
             let ulps = (step / ulp(exponent)).min(LARGEST_JUMP);
-            *entry = if all && ulps < 1.0 {
-                (1, 0)
-            } else {
-                (ulps as u16, (ulps.fract() * 4_294_967_296.0) as u32)
-            };
+            *entry = if all && ulps < 1.0 { (1, 0) } else { (ulps as u16, (ulps.fract() * 4_294_967_296.0) as u32) };
         }
         Self(table)
     }
@@ -189,11 +172,7 @@ impl Moves {
         for _ in 0..40 {
             let step = (low + high) / 2.0;
             let odds = |e: usize| f64::from((step / ulp(e)).min(1.0));
-            let changed: f64 = exponents
-                .iter()
-                .enumerate()
-                .map(|(e, n)| odds(e) * f64::from(*n))
-                .sum();
+            let changed: f64 = exponents.iter().enumerate().map(|(e, n)| odds(e) * f64::from(*n)).sum();
             if changed < arguments.fraction.min(0.98) * 64.0 * COLUMNS as f64 {
                 low = step;
             } else {
@@ -240,10 +219,7 @@ impl Generator {
     fn new(arguments: Arguments) -> Self {
         let normals = Normals::new();
         Self {
-            origins: [
-                mix(arguments.seed),
-                mix(arguments.seed ^ 0x0DE1_7A00_0000_0000),
-            ],
+            origins: [mix(arguments.seed), mix(arguments.seed ^ 0x0DE1_7A00_0000_0000)],
             moves: Moves::calibrated(&arguments, &normals),
             tensor: Tensor::new(&arguments, &normals, 0),
             tensor_index: 0,
@@ -261,9 +237,7 @@ impl Generator {
         if self.arguments.next && self.arguments.kind != Kind::Rl {
             let mut updates = [0.0; COLUMNS];
             self.normal(1, row, &mut updates);
-            for ((value, update), scale) in
-                values.iter_mut().zip(&updates).zip(&self.tensor.updates)
-            {
+            for ((value, update), scale) in values.iter_mut().zip(&updates).zip(&self.tensor.updates) {
                 *value += update * scale;
             }
         }
@@ -310,10 +284,7 @@ impl Generator {
         let first = self.first(origin, row);
         for (counter, pair) in (0..).zip(values.as_chunks_mut::<2>().0) {
             let random = mix(first.wrapping_add(counter));
-            *pair = [
-                self.normals.sample(random as u32),
-                self.normals.sample((random >> 32) as u32),
-            ];
+            *pair = [self.normals.sample(random as u32), self.normals.sample((random >> 32) as u32)];
         }
     }
 
@@ -322,9 +293,7 @@ impl Generator {
         let mut values = [0.0; COLUMNS];
         match self.arguments.kind {
             Kind::Bf16 | Kind::Rl | Kind::F32 => self.weights(row, &mut values),
-            Kind::Optim if self.tensor_index.is_multiple_of(2) => {
-                self.first_moments(row, &mut values)
-            }
+            Kind::Optim if self.tensor_index.is_multiple_of(2) => self.first_moments(row, &mut values),
             Kind::Optim => self.second_moments(row, &mut values),
         }
         match self.arguments.kind {
@@ -393,18 +362,10 @@ fn parse_size(text: &str) -> Option<u64> {
 }
 
 fn parse_arguments() -> Result<Arguments, String> {
-    let mut arguments = Arguments {
-        kind: Kind::Bf16,
-        size: 1 << 30,
-        seed: 1,
-        next: false,
-        fraction: 0.025,
-    };
+    let mut arguments = Arguments { kind: Kind::Bf16, size: 1 << 30, seed: 1, next: false, fraction: 0.025 };
     let mut words = env::args().skip(1);
     while let Some(option) = words.next() {
-        let value = words
-            .next()
-            .ok_or_else(|| format!("{option} needs a value"))?;
+        let value = words.next().ok_or_else(|| format!("{option} needs a value"))?;
         let bad = || format!("{option} {value}: not understood");
         match option.as_str() {
             "--kind" => {
