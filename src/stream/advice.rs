@@ -75,9 +75,8 @@ impl Advisor {
                 }
                 None => {
                     // A pipe tells what its first bytes tell: the header of a safetensors file, say.
-                    let mut reader = LayoutReader::new();
-                    reader.push(source.peek()?);
-                    catalog.add(index, reader.announced());
+                    let spans = foretold(source.peek()?);
+                    catalog.add(index, spans.iter().filter(|s| s.tensor.is_some()));
                 }
             }
         }
@@ -101,18 +100,17 @@ impl Advisor {
         self.reader.finish();
     }
 
-    /// Whether all tensors, known from the header to the content's end, have their counterparts at their own offsets, or there are none to move.
-    pub(crate) fn in_place(&mut self, pushed: u64, references: &mut [Source]) -> bool {
+    /// Whether all tensors, known from the content's `head` to its end, have their counterparts at their own offsets, or there are none to move.
+    pub(crate) fn in_place(&self, head: &[u8], references: &[Source]) -> bool {
         let Some(length) = references.first().and_then(Source::random).map(RandomAccess::len) else {
             return false;
         };
-        self.pending.extend(self.reader.take(pushed));
         let mut probe = Matcher::new(self.matcher.catalog().clone());
         let mut end = 0;
-        for span in self.pending.iter().chain(self.reader.announced()) {
+        for span in foretold(head) {
             end = end.max(span.end());
             if span.tensor.is_some() && span.within == 0 {
-                let found = probe.candidates(span);
+                let found = probe.candidates(&span);
                 let own = |c: &Candidate| c.offset == span.offset && c.element.width() == span.element.width();
                 if !found.first().is_none_or(own) {
                     return false;
@@ -322,6 +320,30 @@ impl Advisor {
         }
         Ok(())
     }
+}
+
+/// Most spans that are foretold.
+const MOST_FORETOLD: usize = 1 << 21;
+
+/// What a file that begins with `head` holds as far as its header tells: the spans inside `head`, and those behind it that need no further bytes to be known.
+fn foretold(head: &[u8]) -> Vec<TypedSpan> {
+    let mut reader = LayoutReader::new();
+    reader.push(head);
+    let mut spans = Vec::new();
+    loop {
+        let skip = reader.skippable();
+        let known = reader.announced().last().is_some_and(|s| s.known);
+        if skip < 2 || !known || spans.len() > MOST_FORETOLD {
+            break;
+        }
+        // A parser that goes by its header alone does not mind that the bytes are not there.
+        reader.skip(skip - 1);
+        reader.push(&[0]);
+        spans.extend(reader.take(reader.position()));
+        reader.push(&[0]);
+    }
+    spans.extend(reader.announced().cloned());
+    spans
 }
 
 /// The span up to content offset `end`, and the rest.

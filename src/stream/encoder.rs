@@ -176,12 +176,8 @@ impl<W: Write> Encoder<W> {
     }
 
     /// Whether every reference range will surely be its own output range.
-    fn all_in_place(&mut self) -> bool {
-        let Some(advisor) = &mut self.advisor else {
-            return true;
-        };
-        let content = self.content + self.window.len() as u64;
-        advisor.in_place(content, &mut self.references)
+    fn all_in_place(&self) -> bool {
+        self.advisor.as_ref().is_none_or(|advisor| advisor.in_place(&self.window, &self.references))
     }
 
     /// Codes what the window holds; all of it if `last`.
