@@ -112,6 +112,15 @@ pub enum Error {
         /// Bytes there are.
         actual: u64,
     },
+    /// ULP-REF-01: none of the references given is this one.
+    ReferenceAbsent {
+        /// Index of the reference.
+        index: usize,
+        /// Its length.
+        length: u64,
+        /// Its sampled CRC.
+        crc: u32,
+    },
     /// The stream needs more references than were given.
     ReferenceMissing {
         /// References of the stream.
@@ -184,7 +193,10 @@ impl Error {
             | Self::BankMissing(_) => ErrorClass::Unsupported,
             Self::OverLimit { .. } => ErrorClass::OverLimit,
             Self::Io(_) => ErrorClass::Io,
-            Self::Usage(_) | Self::ReferenceMissing { .. } | Self::ReferencePassed { .. } => ErrorClass::Usage,
+            Self::Usage(_)
+            | Self::ReferenceMissing { .. }
+            | Self::ReferenceAbsent { .. }
+            | Self::ReferencePassed { .. } => ErrorClass::Usage,
             Self::At { source, .. } => source.class(),
         }
     }
@@ -252,6 +264,10 @@ impl fmt::Display for Error {
             Self::ReferenceShort { index, needed, actual } => write!(
                 f,
                 "reference {index} does not match: {needed} bytes needed, found {actual}; use the file the stream was made against"
+            ),
+            Self::ReferenceAbsent { index, length, crc } => write!(
+                f,
+                "reference {index} ({length} bytes, sampled CRC {crc:08x}) is not among those given; name it with --ref"
             ),
             Self::ReferenceMissing { needed, given } => {
                 write!(f, "the stream was made against {needed} reference(s), {given} given; name them with --ref")

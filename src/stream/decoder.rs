@@ -43,6 +43,8 @@ pub struct Decoder<R: Read> {
     options: DecoderOptions,
     given: Option<Vec<Reference>>,
     references: Vec<Source>,
+    /// Which of `references` is the stream's reference 0, 1, …
+    order: Vec<usize>,
     pool: Option<Pool>,
     state: Option<State>,
     streams: u64,
@@ -78,6 +80,7 @@ impl<R: Read> Decoder<R> {
             options,
             given: Some(references),
             references: Vec::new(),
+            order: Vec::new(),
             pool: None,
             state: None,
             streams: 0,
@@ -242,8 +245,10 @@ impl<R: Read> Decoder<R> {
         if let Some(given) = self.given.take() {
             self.references = given.into_iter().map(Source::open).collect::<Result<_>>()?;
         }
+        // References are found by their identities; until one is known, the order given is the order meant.
         let (needed, given) = (usize::from(header.references), self.references.len());
-        if needed > given {
+        self.order = (0..needed).collect();
+        if needed > 0 && given == 0 {
             return Err(Error::ReferenceMissing { needed, given });
         }
         let piped = self.references.iter().take(needed).any(|r| r.random().is_none());
@@ -253,6 +258,13 @@ impl<R: Read> Decoder<R> {
             )));
         }
         Ok(())
+    }
+
+    /// The reference that the stream calls `index`.
+    fn source(&mut self, index: usize) -> Result<&mut Source> {
+        let (needed, given) = (self.order.len(), self.references.len());
+        let place = self.order.get(index).copied().unwrap_or(usize::MAX);
+        self.references.get_mut(place).ok_or(Error::ReferenceMissing { needed, given })
     }
 
     fn check_memory(&self, header: &StreamHeader) -> Result<()> {
@@ -355,33 +367,56 @@ impl<R: Read> Decoder<R> {
         if expected == actual { Ok(()) } else { Err(Error::HeaderCrc { what: "record", expected, actual }) }
     }
 
-    /// ULP-REF-01.
-    fn check_sampled(&self, index: usize) -> Result<()> {
+    /// Finds the reference of which the stream has told the sampled form (ULP-REF-01).
+    fn check_sampled(&mut self, index: usize) -> Result<()> {
         let told = self.state.as_ref().and_then(|s| s.references.get(index)?.sampled);
-        let (Some(told), Some(random)) = (told, self.references.get(index).and_then(Source::random)) else {
+        let (Some(told), Some(&place)) = (told, self.order.get(index)) else {
             return Ok(());
         };
-        let found = random.sampled()?;
-        if told.length != found.length {
-            return Err(Error::ReferenceLength { index, expected: told.length, actual: found.length });
+        let own = self.references.get(place);
+        if own.is_some_and(|r| r.random().is_none()) {
+            return Ok(());
         }
-        if told.crc != found.crc {
-            return Err(Error::ReferenceMismatch { index: Some(index), expected: told.crc, actual: found.crc });
+        let mut found = own.and_then(Source::random).map(RandomAccess::sampled).transpose()?;
+        if found == Some(told) {
+            return Ok(());
         }
-        Ok(())
+        for (other, source) in self.references.iter().enumerate() {
+            let Some(random) = source.random().filter(|r| r.len() == told.length) else { continue };
+            if random.sampled()? == told {
+                // The two change places: what was given here may be meant there.
+                let swapped = self.order.iter().position(|&p| p == other);
+                if let Some(swapped) = swapped.and_then(|s| self.order.get_mut(s)) {
+                    *swapped = place;
+                }
+                if let Some(own) = self.order.get_mut(index) {
+                    *own = other;
+                }
+                return Ok(());
+            }
+        }
+        match found.take() {
+            None => Err(Error::ReferenceAbsent { index, length: told.length, crc: told.crc }),
+            Some(found) if told.length != found.length => {
+                Err(Error::ReferenceLength { index, expected: told.length, actual: found.length })
+            }
+            Some(found) => Err(Error::ReferenceMismatch { index: Some(index), expected: told.crc, actual: found.crc }),
+        }
     }
 
     /// Makes a chunk a job; what a pipe gives is read now, in order.
     fn job(&mut self, chunk: Chunk, number: u64, offset: u64) -> Result<Job> {
         let output_offset = chunk.header.output_offset;
-        let piped = |i: &u8| self.references.get(usize::from(*i)).is_some_and(|r| r.random().is_none());
+        let piped = |i: &u8| {
+            let place = self.order.get(usize::from(*i)).and_then(|&p| self.references.get(p));
+            place.is_some_and(|r| r.random().is_none())
+        };
         let mut job = Job { chunk, number, offset, output_offset, reference: None };
         if job.chunk.ranges.iter().any(|(i, _)| piped(i)) {
             let mut bytes = Vec::new();
             for (index, range) in &job.chunk.ranges {
                 let index = usize::from(*index);
-                let source = self.references.get_mut(index);
-                let source = source.ok_or(Error::ReferenceMissing { needed: index + 1, given: 0 })?;
+                let source = self.source(index)?;
                 let length = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
                 let got = source.read(index, range.start, length, &mut bytes)?;
                 if got < length {
@@ -395,7 +430,8 @@ impl<R: Read> Decoder<R> {
 
     /// Decodes jobs in parallel; what comes before the first failure is ready.
     fn decode(&mut self, jobs: Vec<Job>) -> Result<()> {
-        let randoms: Vec<Option<RandomAccess>> = self.references.iter().map(|r| r.random().cloned()).collect();
+        let random = |&place: &usize| self.references.get(place).and_then(Source::random).cloned();
+        let randoms: Vec<Option<RandomAccess>> = self.order.iter().map(random).collect();
         let work = |job: &Job| -> Result<Vec<u8>> {
             let read;
             let reference = match &job.reference {
@@ -475,7 +511,8 @@ impl<R: Read> Decoder<R> {
                 }
             }
         }
-        for (index, (known, source)) in state.references.iter().zip(&mut self.references).enumerate() {
+        for (index, (known, &place)) in state.references.iter().zip(&self.order).enumerate() {
+            let Some(source) = self.references.get_mut(place) else { continue };
             if let (Some(told), Source::Pipe(_)) = (known.whole, &source) {
                 let found = source.whole()?;
                 if told.length != found.length {
