@@ -61,9 +61,8 @@ const AUTO: [(Option<&str>, &str, f64); 13] = [
 fn containers_reach_their_sizes() {
     let mut failures = Vec::new();
     for (prev, next, most) in AUTO {
-        let read = |name: &str| {
-            shared(&format!("trajectory/{name}.safetensors")).map(|path| std::fs::read(path).unwrap())
-        };
+        let read =
+            |name: &str| shared(&format!("trajectory/{name}.safetensors")).map(|path| std::fs::read(path).unwrap());
         let Some(content) = read(next) else { continue };
         let reference = prev.and_then(read);
         let mut options = ulpack::EncoderOptions::default();

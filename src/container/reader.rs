@@ -49,11 +49,7 @@ impl LayoutReader {
     /// A reader that holds at most `held` bytes of a header; with larger headers the container is bytes.
     #[must_use]
     pub fn with_held(held: usize) -> Self {
-        let place = Place {
-            path: "".into(),
-            depth: 0,
-            held,
-        };
+        let place = Place { path: "".into(), depth: 0, held };
         Self {
             root: Any::new(place),
             held: Vec::new(),
@@ -118,8 +114,7 @@ impl LayoutReader {
             let broken = (last.within + last.length) % last.width();
             let mut tail = last.split_off(last.length.saturating_sub(broken));
             tail.forget();
-            self.queue
-                .extend([last, tail].into_iter().filter(|s| s.length > 0));
+            self.queue.extend([last, tail].into_iter().filter(|s| s.length > 0));
             break;
         }
         self.announced = self.announced.min(self.pushed);
@@ -188,18 +183,12 @@ impl LayoutReader {
             let skipped = self.skip.min(rest.len() as u64);
             self.skip -= skipped;
             self.parsed = self.parsed.saturating_add(skipped);
-            rest = rest
-                .get(usize::try_from(skipped).unwrap_or(usize::MAX)..)
-                .unwrap_or_default();
+            rest = rest.get(usize::try_from(skipped).unwrap_or(usize::MAX)..).unwrap_or_default();
             if self.skip > 0 || rest.is_empty() || rest.len() < self.need {
                 break;
             }
             self.need = 0;
-            let left = if finished {
-                rest.len() as u64
-            } else {
-                u64::MAX
-            };
+            let left = if finished { rest.len() as u64 } else { u64::MAX };
             let span = match self.root.step(rest, left) {
                 Step::Span(span) => span,
                 Step::Late(span) => {
@@ -231,11 +220,7 @@ impl LayoutReader {
             self.queue_span(span);
             span = aligned;
         }
-        let broken = if span.end() == u64::MAX {
-            0
-        } else {
-            span.length % span.width()
-        };
+        let broken = if span.end() == u64::MAX { 0 } else { span.length % span.width() };
         let mut tail = span.split_off(span.length - broken);
         self.queue_span(span);
         tail.forget();

@@ -396,4 +396,3 @@ fn choose(
     }
     Ok(best.map(|b| b.1))
 }
-

@@ -11,12 +11,15 @@ use crate::stream::options::{Damage, DecoderOptions, Summary};
 use crate::stream::pool::Pool;
 use crate::stream::reference::{RandomAccess, Reference, Source};
 use crate::stream::state::{Event, State};
+use crate::wire::chunk_header::ChunkHeader;
 use crate::wire::end::End;
 use crate::wire::record_header::{RecordHeader, RecordType};
 use crate::wire::stream_header::{MAGIC, StreamHeader};
 
 /// Chunks decoded at a time for each thread.
 const BATCH: usize = 2;
+/// Zeros released at a time for lost chunks.
+const GAP_PIECE: u64 = 1 << 20;
 /// Coded and reference bytes of the chunks decoded at a time, about.
 const BATCH_BYTES: u64 = 48 << 20;
 
@@ -48,6 +51,8 @@ pub struct Decoder<R: Read> {
     pool: Option<Pool>,
     state: Option<State>,
     streams: u64,
+    /// Content bytes of lost chunks not yet made up for (salvage only).
+    gap: u64,
     /// Decoded content not yet released.
     ready: VecDeque<Vec<u8>>,
     current: Vec<u8>,
@@ -84,6 +89,7 @@ impl<R: Read> Decoder<R> {
             pool: None,
             state: None,
             streams: 0,
+            gap: 0,
             ready: VecDeque::new(),
             current: Vec::new(),
             taken: 0,
@@ -288,6 +294,12 @@ impl<R: Read> Decoder<R> {
             let chunks = self.state.as_ref().map_or(0, |s| s.chunks);
             match self.record() {
                 Ok(Ok(chunk)) => match self.job(chunk, chunks, offset) {
+                    Ok(job) if self.gap > 0 => {
+                        // Zeros stand for what was lost, before this chunk.
+                        self.decode(std::mem::take(&mut jobs))?;
+                        self.fill_gap();
+                        jobs.push(job);
+                    }
                     Ok(job) => {
                         bytes += u64::from(job.chunk.header.output_length) + job.chunk.reference_length();
                         jobs.push(job);
@@ -308,7 +320,22 @@ impl<R: Read> Decoder<R> {
                 }
             }
         }
-        self.decode(jobs)
+        self.decode(jobs)?;
+        self.fill_gap();
+        Ok(())
+    }
+
+    /// Releases zeros for what lost chunks have left out.
+    fn fill_gap(&mut self) {
+        while self.gap > 0 {
+            let length = self.gap.min(GAP_PIECE);
+            self.gap -= length;
+            self.summary.content_bytes += length;
+            if let Some(last) = self.summary.damaged.last_mut() {
+                last.length += length;
+            }
+            self.ready.push_back(vec![0; usize::try_from(length).unwrap_or(0)]);
+        }
     }
 
     /// Reads one record: a chunk, or an event.
@@ -338,8 +365,23 @@ impl<R: Read> Decoder<R> {
         }
         let body = self.read_body(record.length)?;
         let state = self.state.as_mut().ok_or(Error::Truncated)?;
+        if self.options.salvage {
+            let next = match record.kind {
+                RecordType::Chunk => ChunkHeader::parse(&body, record.count).ok().map(|(h, _)| Some(h.output_offset)),
+                RecordType::Layout | RecordType::End => Some(None),
+                _ => None,
+            };
+            self.gap += next.map_or(0, |next| state.gap(next));
+        }
         if record.kind == RecordType::Chunk {
-            return state.chunk(record, &body).map(Ok);
+            let chunk = state.chunk(record, &body);
+            if let (Err(error), true) = (&chunk, self.options.salvage) {
+                let damage = Damage { chunk: state.chunks, offset: state.offset, length: 0, reason: error.to_string() };
+                self.summary.damaged.push(damage);
+                state.lose_chunk();
+                return Ok(Err(Event::None));
+            }
+            return chunk.map(Ok);
         }
         let event = state.record(record, &body)?;
         if let Event::Sampled(index) = event {

@@ -48,6 +48,8 @@ pub(crate) struct State {
     pub(crate) chunks: u64,
     /// Offset in the stream of the last Index record.
     pub(crate) index_offset: u64,
+    /// Whether a chunk could not be read (salvage only): the next one may begin later.
+    lost: bool,
     metadata_bytes: u64,
     ending: bool,
     /// References that a Layout has named.
@@ -67,6 +69,7 @@ impl State {
             offset: 0,
             chunks: 0,
             index_offset: 0,
+            lost: false,
             metadata_bytes: 0,
             ending: false,
             named: vec![false; header.references.into()],
@@ -185,6 +188,24 @@ impl State {
     /// Nothing more may be coded after a Digest or the whole form of a reference.
     fn not_ending(&self) -> Result<()> {
         if self.ending { Err(Error::Order("content after a Digest or a whole Reference")) } else { Ok(()) }
+    }
+
+    /// Gives up a chunk whose header cannot be read (salvage).
+    pub(crate) fn lose_chunk(&mut self) {
+        self.lost = true;
+        self.chunks += 1;
+    }
+
+    /// Content bytes that lost chunks have left out before content offset `next`, or before the end of the Layout; from here on they count as produced.
+    pub(crate) fn gap(&mut self, next: Option<u64>) -> u64 {
+        let end = next.unwrap_or(self.layout_end);
+        if !self.lost || end < self.offset || end > self.layout_end {
+            return 0;
+        }
+        self.lost = false;
+        let gap = end - self.offset;
+        self.offset = end;
+        gap
     }
 
     /// Takes in the body of a Chunk record.
