@@ -10,6 +10,7 @@ mod generate;
 mod help;
 mod identity;
 mod input;
+mod list;
 mod messages;
 mod options;
 mod output;

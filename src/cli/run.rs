@@ -6,7 +6,7 @@ use super::exit::Exit;
 use super::failure::Failure;
 use super::options::{Mode, Options};
 use super::progress::{Direction, Progress};
-use super::{compress, decompress, signals, terminal};
+use super::{compress, decompress, list, signals, terminal};
 
 /// Does what the user means.
 pub(super) fn run(options: Options) -> Result<Exit, Failure> {
@@ -20,6 +20,6 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     match options.mode {
         Mode::Compress => compress::run(options, &progress),
         Mode::Decompress | Mode::Test => decompress::run(options, &progress),
-        Mode::List { .. } => Err(Failure::usage("-l: not yet")),
+        Mode::List { json } => list::run(&options, json, &progress),
     }
 }

@@ -3,6 +3,7 @@
 mod advice;
 mod decoder;
 mod encoder;
+mod inspect;
 mod options;
 mod pool;
 mod reference;
@@ -11,5 +12,6 @@ mod window;
 
 pub use decoder::Decoder;
 pub use encoder::Encoder;
+pub use inspect::{Listing, inspect};
 pub use options::{Damage, DecoderOptions, EncoderOptions, Level, Summary, Typing};
 pub use reference::Reference;
