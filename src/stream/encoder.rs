@@ -190,6 +190,10 @@ impl<W: Write> Encoder<W> {
             self.start(last, &mut out)?;
         }
         let (length, ranges) = self.ranges(last)?;
+        if length == 0 {
+            // Nothing to lay out: an empty content is a header and an End (spec §4).
+            return self.put(&out);
+        }
         let window = std::mem::take(&mut self.window);
         let chunks = window::encode(
             &window[..length],
