@@ -17,4 +17,6 @@ pub mod wire;
 
 pub use crate::core::element::ElementType;
 pub use error::{Error, ErrorClass, Result};
-pub use stream::{Decoder, DecoderOptions, Encoder, EncoderOptions, Level, Listing, Reference, Summary, Typing, inspect};
+pub use stream::{
+    Decoder, DecoderOptions, Encoder, EncoderOptions, Level, Listing, Reference, Summary, Typing, inspect,
+};
