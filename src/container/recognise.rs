@@ -45,11 +45,15 @@ impl Any {
 
 impl Parser for Any {
     fn step(&mut self, input: &[u8], left: u64) -> Step {
+        // No parser sees more at once than could be held, lest its answer depend on how much is at hand by chance.
+        let held = self.place.held.max(1);
+        let input = input.get(..held).unwrap_or(input);
+        let most = left.min(held as u64);
         loop {
             match &mut self.state {
                 State::Bytes { known } => return Step::Span(TypedSpan::bytes(left, *known)),
                 State::Unknown => match recognise(input, left, &self.place) {
-                    Verdict::Need(n) => return Step::Need(n),
+                    Verdict::Need(n) if n as u64 <= most => return Step::Need(n),
                     Verdict::Is(parser) if self.moved => {
                         self.state = State::Running(parser);
                         self.moved = false;
@@ -58,11 +62,11 @@ impl Parser for Any {
                     _ => self.state = State::Bytes { known: false },
                 },
                 State::Running(parser) => match parser.step(input, left) {
-                    Step::Need(n) if n <= self.place.held => match need(n, input, left) {
+                    Step::Need(n) => match need(n, input, most) {
                         Some(step) => return step,
                         None => self.state = State::Bytes { known: false },
                     },
-                    Step::Need(_) | Step::Surprise => self.state = State::Bytes { known: false },
+                    Step::Surprise => self.state = State::Bytes { known: false },
                     Step::End => self.state = State::Unknown,
                     Step::Span(span) => {
                         self.moved = true;

@@ -1,6 +1,6 @@
 //! What all tests of layouts share: files to read, ways to push them, rules that hold for any answer.
 
-use std::io::Cursor;
+use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
 use ulpack::ElementType;
@@ -191,5 +191,51 @@ pub(crate) fn assert_robust(bytes: &[u8]) {
         if round % 5 != 4 {
             damaged[at] = old;
         }
+    }
+}
+
+/// A source of parts with zeros between them.
+pub(crate) struct Sparse {
+    parts: Vec<(u64, Vec<u8>)>,
+    length: u64,
+    at: u64,
+    /// Bytes read so far.
+    pub(crate) read: u64,
+}
+
+impl Sparse {
+    pub(crate) fn new(parts: Vec<(u64, Vec<u8>)>, length: u64) -> Self {
+        Self { parts, length, at: 0, read: 0 }
+    }
+}
+
+impl Read for Sparse {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = (self.length.saturating_sub(self.at)).min(buffer.len() as u64) as usize;
+        let buffer = &mut buffer[..n];
+        buffer.fill(0);
+        for (start, bytes) in &self.parts {
+            for (i, byte) in bytes.iter().enumerate() {
+                if let Some(at) = (start + i as u64).checked_sub(self.at)
+                    && at < n as u64
+                {
+                    buffer[at as usize] = *byte;
+                }
+            }
+        }
+        self.at += n as u64;
+        self.read += n as u64;
+        Ok(n)
+    }
+}
+
+impl Seek for Sparse {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.at = match to {
+            SeekFrom::Start(at) => at,
+            SeekFrom::End(by) => self.length.wrapping_add_signed(by),
+            SeekFrom::Current(by) => self.at.wrapping_add_signed(by),
+        };
+        Ok(self.at)
     }
 }

@@ -6,6 +6,7 @@ mod archive;
 mod common;
 mod directory;
 mod gguf;
+mod hostile;
 mod npy;
 mod npz;
 mod safetensors;

@@ -1,9 +1,9 @@
 //! safetensors: headers as they are written, and as they should not be.
 
 use ulpack::ElementType;
-use ulpack::container::{LayoutReader, TypedSpan};
+use ulpack::container::{Layout, LayoutReader, TypedSpan};
 
-use crate::common::{assert_robust, describe, sample, spans, spans_in_windows, tensor};
+use crate::common::{Sparse, assert_robust, describe, sample, spans, spans_in_windows, tensor};
 
 /// A file with that header and body.
 fn file(header: &str, body: usize) -> Vec<u8> {
@@ -295,4 +295,24 @@ fn a_million_tensors_are_spans_one_by_one() {
         spans += window.iter().filter(|s| s.element == ElementType::Bf16).count() as u64;
     }
     assert_eq!(spans, n);
+}
+
+/// zstd#3852, zfp#19 and others: offsets beyond what 32 bits hold.
+#[test]
+fn tensors_beyond_four_gibibytes_are_found() {
+    let size = 5u64 << 30;
+    let text = header(&[
+        entry("b", "BF16", "[2]", size, size + 4),
+        entry("a", "F32", "[1342177280]", 0, size),
+        entry("c", "U8", "[18446744073709551615]", size + 4, u64::MAX),
+    ]);
+    let front = file(&text, 0);
+    let n = front.len() as u64;
+    let mut source = Sparse::new(vec![(0, front)], n + size + 4);
+    let layout = Layout::of_file(&mut source).unwrap();
+    assert_eq!(
+        describe(layout.spans()),
+        format!("0 {n} bytes\n{n} {size} f32 a [1342177280]\n{} 4 bf16 b [2]\n", n + size)
+    );
+    assert!(source.read < 1 << 20, "{} bytes read", source.read);
 }

@@ -172,3 +172,12 @@ fn absurd_sizes_leave_bytes() {
         spans(&bytes);
     }
 }
+
+#[test]
+fn names_that_are_not_utf8_are_replaced() {
+    let data = array("'<f4'", "False", "(2,)", 8);
+    let mut bytes = header(b"\xff\n-", data.len() as u64, b'0');
+    bytes.extend(&data);
+    bytes.resize(bytes.len().next_multiple_of(512), 0);
+    assert_eq!(tensors(&bytes), ["8 f32 \u{fffd}\n-: [2]"]);
+}
