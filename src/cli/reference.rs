@@ -1,6 +1,6 @@
 //! References: regular files are read by position, anything else as a pipe.
 
-use ulpack::Reference;
+use ulpack::{Reference, container};
 
 use super::failure::Failure;
 use super::identity::Identity;
@@ -27,7 +27,8 @@ impl References {
                 _ => String::from("reference"),
             },
         };
-        for source in sources {
+        let files: Vec<Source> = sources.iter().map(files).collect::<Result<Vec<_>, _>>()?.concat();
+        for source in &files {
             let mut opened = Opened::open(source)?;
             references.identities.extend(platform::identity(&opened.metadata));
             // Standard input that somebody has read from begins where they stopped.
@@ -44,4 +45,16 @@ impl References {
     pub(super) fn with(&self, input: Option<Identity>) -> Vec<Identity> {
         self.identities.iter().copied().chain(input).collect()
     }
+}
+
+/// The files that one `--ref` stands for: those of a directory, the shards of an index, else itself.
+fn files(source: &Source) -> Result<Vec<Source>, Failure> {
+    let Source::File(path) = source else {
+        return Ok(vec![source.clone()]);
+    };
+    let found = container::directory::files(path).map_err(|error| Failure::io(&source.subject(), &error))?;
+    if found.is_empty() {
+        return Err(Failure::about(&source.subject(), "is a directory without files"));
+    }
+    Ok(found.into_iter().map(Source::File).collect())
 }

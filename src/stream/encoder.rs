@@ -1,5 +1,6 @@
 //! The streaming encoder: content in, records out.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use sha2::{Digest, Sha256};
@@ -46,6 +47,8 @@ pub struct Encoder<W: Write> {
     advisor: Option<Advisor>,
     /// Whether the stream promises that every reference range is its own output range.
     in_place: bool,
+    /// References that any window has looked at.
+    used: BTreeSet<usize>,
     started: bool,
     written: u64,
     chunks: u64,
@@ -84,6 +87,7 @@ impl<W: Write> Encoder<W> {
             window: Vec::new(),
             advisor,
             in_place: false,
+            used: BTreeSet::new(),
             started: false,
             written: 0,
             chunks: 0,
@@ -106,6 +110,10 @@ impl<W: Write> Encoder<W> {
         let mut identical = false;
         let content_crc = self.content_crc.clone().finalize();
         for (index, source) in self.references.iter_mut().enumerate() {
+            // What the stream does not use need not be read.
+            if !self.used.contains(&index) {
+                continue;
+            }
             let whole = source.whole()?;
             #[allow(clippy::cast_possible_truncation)]
             whole.write(&mut out, index as u8, true);
@@ -194,6 +202,7 @@ impl<W: Write> Encoder<W> {
             // Nothing to lay out: an empty content is a header and an End (spec §4).
             return self.put(&out);
         }
+        self.used.extend(ranges.iter().filter_map(|r| r.reference.map(|r| usize::from(r.0))));
         let window = std::mem::take(&mut self.window);
         let chunks = window::encode(
             &window[..length],

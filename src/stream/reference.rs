@@ -160,9 +160,26 @@ impl Pipe {
     }
 }
 
+/// CRC32 of the first bytes of a reference, as far as they have been read in order.
+#[derive(Default)]
+pub(crate) struct Progress {
+    crc: crc32fast::Hasher,
+    length: u64,
+}
+
+impl Progress {
+    fn take(&mut self, bytes: &[u8], offset: u64) {
+        let known = usize::try_from(self.length.saturating_sub(offset)).unwrap_or(usize::MAX);
+        if let Some(new) = bytes.get(known..).filter(|_| offset <= self.length) {
+            self.crc.update(new);
+            self.length += new.len() as u64;
+        }
+    }
+}
+
 /// An opened reference.
 pub(crate) enum Source {
-    Random(RandomAccess),
+    Random(RandomAccess, Progress),
     Pipe(Pipe),
 }
 
@@ -173,12 +190,12 @@ impl Source {
             Reference::File(file) => {
                 let metadata = file.metadata()?;
                 if metadata.is_file() {
-                    Self::Random(RandomAccess::File(Arc::new(file), metadata.len()))
+                    Self::Random(RandomAccess::File(Arc::new(file), metadata.len()), Progress::default())
                 } else {
                     return Self::open(Reference::Pipe(Box::new(file)));
                 }
             }
-            Reference::Bytes(bytes) => Self::Random(RandomAccess::Bytes(bytes)),
+            Reference::Bytes(bytes) => Self::Random(RandomAccess::Bytes(bytes), Progress::default()),
             Reference::Pipe(inner) => {
                 Self::Pipe(Pipe { inner, start: 0, held: Vec::new(), crc: crc32fast::Hasher::new(), ended: false })
             }
@@ -188,7 +205,7 @@ impl Source {
     /// Random access, where there is.
     pub(crate) fn random(&self) -> Option<&RandomAccess> {
         match self {
-            Self::Random(random) => Some(random),
+            Self::Random(random, _) => Some(random),
             Self::Pipe(_) => None,
         }
     }
@@ -196,7 +213,7 @@ impl Source {
     /// The first bytes of a pipe, which stay at hand; nothing of other references.
     pub(crate) fn peek(&mut self) -> Result<&[u8]> {
         match self {
-            Self::Random(_) => Ok(&[]),
+            Self::Random(..) => Ok(&[]),
             Self::Pipe(pipe) => {
                 pipe.fill(pipe.start + PEEK)?;
                 Ok(&pipe.held)
@@ -207,7 +224,7 @@ impl Source {
     /// Whether bytes from `offset` on can still be read.
     pub(crate) fn reachable(&self, offset: u64) -> bool {
         match self {
-            Self::Random(_) => true,
+            Self::Random(..) => true,
             Self::Pipe(pipe) => offset >= pipe.start,
         }
     }
@@ -215,12 +232,13 @@ impl Source {
     /// Appends bytes from `offset` on, at most `length`; returns how many there were.
     pub(crate) fn read(&mut self, index: usize, offset: u64, length: usize, out: &mut Vec<u8>) -> Result<usize> {
         match self {
-            Self::Random(random) => {
+            Self::Random(random, progress) => {
                 let left = usize::try_from(random.len().saturating_sub(offset)).unwrap_or(usize::MAX);
                 let before = out.len();
                 out.resize(before + length.min(left), 0);
                 let count = random.read_at(&mut out[before..], offset)?;
                 out.truncate(before + count);
+                progress.take(&out[before..], offset);
                 Ok(count)
             }
             Self::Pipe(pipe) => pipe.read(index, offset, length, out),
@@ -231,19 +249,16 @@ impl Source {
     pub(crate) fn whole(&mut self) -> Result<ReferenceIdentity> {
         match self {
             Self::Pipe(pipe) => pipe.whole(),
-            Self::Random(random) => {
-                let mut crc = crc32fast::Hasher::new();
+            Self::Random(random, progress) => {
                 let mut buffer = vec![0; 1 << 20];
-                let mut offset = 0;
                 loop {
-                    let count = random.read_at(&mut buffer, offset)?;
+                    let count = random.read_at(&mut buffer, progress.length)?;
                     if count == 0 {
                         break;
                     }
-                    crc.update(&buffer[..count]);
-                    offset += count as u64;
+                    progress.take(&buffer[..count], progress.length);
                 }
-                Ok(ReferenceIdentity { length: offset, crc: crc.finalize() })
+                Ok(ReferenceIdentity { length: progress.length, crc: progress.crc.clone().finalize() })
             }
         }
     }
