@@ -81,7 +81,7 @@ def run_peers(options):
             pair = inputs.load(source, options.size, work)
             mode = "plain" if pair.is_plain else "reference"
             makers = [codec for codec in peers.ALL if codec.mode == mode and not (options.quick and codec.untiled)]
-            series += interleave(pair, ulp_makers(options) + makers, options.rounds)
+            series += interleave(pair, ([] if options.without_ulp else ulp_makers(options)) + makers, options.rounds)
         finally:
             work.close()
     print("\n" + report.speeds(series))
@@ -198,6 +198,7 @@ def main():
         if name == "peers":
             command.add_argument("--kernels", nargs="+", default=[], help="also measure ulp with each of these kernels")
             command.add_argument("--quick", action="store_true", help="leave the slow peers out")
+            command.add_argument("--without-ulp", action="store_true", help="the peers alone")
         if name == "size":
             command.add_argument("--kind", default="bf16", choices=["bf16", "f32", "optim", "rl"])
             command.add_argument("--largest", type=size_argument, default=4096 * MIB)
