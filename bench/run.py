@@ -141,7 +141,7 @@ def run_fraction(options):
     for fraction in (0.001, 0.003, 0.01, 0.025, 0.1, 0.3, 1.0):
         work = Work()
         try:
-            pair = inputs.synthetic(Source(f"{fraction:.1%} changed", "bf16", "", "prev", "rl", fraction), options.size, work)
+            pair = inputs.synthetic(Source(f"{100 * fraction:g} % changed", "bf16", "", "prev", "rl", fraction), options.size, work)
             makers = [lambda pair: ulp.Memory(pair), lambda pair: ulp.Memory(pair, level=1), peers.XorZstd, peers.Pcodec]
             series += interleave(pair, makers, options.rounds)
         finally:

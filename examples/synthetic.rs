@@ -9,6 +9,7 @@
 //! Kinds: `bf16` and `f32` are weights a hundred optimizer steps apart, `optim` is Adam's two moments (f32, tensor by tensor in turn), `rl` is bf16
 //! weights one step at a tiny learning rate apart, of which `--fraction` differ (default 0.025).
 
+use std::collections::BTreeMap;
 use std::env;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
@@ -21,8 +22,10 @@ const ROWS: u64 = 1024;
 const ROWS_AT_ONCE: usize = 64;
 /// Update of a dense pair relative to its column's weights.
 const DENSE_STEP: f32 = 0.027;
-/// Largest change, in ulps, that one RL step makes.
+/// Largest scale, in ulps, of an RL step.
 const LARGEST_JUMP: f32 = 64.0;
+/// Added to a small number it leaves the nearest integer in the low bits.
+const NO_FRACTION: f32 = 12_582_912.0;
 /// Entries of the table of normal variates.
 const NORMALS: usize = 4096;
 
@@ -144,64 +147,64 @@ fn bf16(value: f32) -> u16 {
     ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16) as u16
 }
 
-/// How a bf16 weight moves in one RL step, by its exponent field: whole ulps, and the odds in 2^32 of one more.
-struct Moves(Box<[(u16, u32); 256]>);
+/// How far bf16 weights move in one RL step.
+struct Moves {
+    /// Scale of the master weights' step.
+    step: f32,
+    /// Lest rounding keep a weight where everything is to change.
+    least: i32,
+}
 
 impl Moves {
-    /// For a step of the master weights of this size. A step far below an ulp seldom crosses a rounding boundary, so small weights move more often.
-    fn new(step: f32, all: bool) -> Self {
-        let mut table = Box::new([(0, 0); 256]);
-        for (exponent, entry) in table.iter_mut().enumerate() {
-            let ulps = (step / ulp(exponent)).min(LARGEST_JUMP);
-            *entry = if all && ulps < 1.0 { (1, 0) } else { (ulps as u16, (ulps.fract() * 4_294_967_296.0) as u32) };
-        }
-        Self(table)
-    }
-
-    /// The step at which the expected number of changed elements, over 64 tensors, is `fraction`.
+    /// The step at which the expected number of changed elements, over 64 tensors, is the fraction asked for. Steps far below an ulp seldom cross a
+    /// rounding boundary, so small weights move more often.
     fn calibrated(arguments: &Arguments, normals: &Normals) -> Self {
-        let mut exponents = [0_u32; 256];
+        let mut binades = BTreeMap::new();
         for index in 0..64 {
             let tensor = Tensor::new(arguments, normals, index);
             for (column, scale) in tensor.weights.iter().enumerate() {
                 let random = mix(arguments.seed ^ !(index << 32 | column as u64));
-                exponents[exponent(bf16(scale * normals.sample(random as u32)))] += 1;
+                let weight = bf16(scale * normals.sample(random as u32));
+                *binades.entry(ulps_per_unit(weight) as u64).or_insert(0_u32) += 1;
             }
         }
+        // Odds of a change, for a step of so many ulps times a normal variate.
+        let odds = |ulps: f32| {
+            let variates = (0..64_u32).map(|i| normals.sample((i << 26) + (1 << 25)));
+            variates.map(|n| f64::from((ulps * n).abs().min(1.0))).sum::<f64>() / 64.0
+        };
+        let wanted = arguments.fraction.min(0.98) * 64.0 * COLUMNS as f64;
         let (mut low, mut high) = (0.0_f32, 1.0_f32);
         for _ in 0..40 {
             let step = (low + high) / 2.0;
-            let odds = |e: usize| f64::from((step / ulp(e)).min(1.0));
-            let changed: f64 = exponents.iter().enumerate().map(|(e, n)| odds(e) * f64::from(*n)).sum();
-            if changed < arguments.fraction.min(0.98) * 64.0 * COLUMNS as f64 {
+            let changed: f64 = binades.iter().map(|(ulps, n)| odds(step * *ulps as f32) * f64::from(*n)).sum();
+            if changed < wanted {
                 low = step;
             } else {
                 high = step;
             }
         }
-        Self::new(high, arguments.fraction >= 1.0)
+        Self { step: high, least: i32::from(arguments.fraction >= 1.0) }
     }
 
+    /// The bf16 pattern a step later. `variate` is normal; its low bits, which hardly touch its size, say where between two rounding boundaries the
+    /// master weight is.
     #[inline(always)]
-    fn apply(&self, prev: u16, random: u32) -> u16 {
-        let (whole, odds) = self.0[exponent(prev)];
-        // The direction is drawn from a bit that hardly touches the odds.
-        let sign = -((random & 1) as i32);
-        let steps = i32::from(whole) + i32::from(random < odds);
-        let magnitude = (i32::from(prev & 0x7FFF) + ((steps ^ sign) - sign)).max(0);
-        prev & 0x8000 | magnitude as u16
+    fn apply(&self, prev: u16, variate: f32) -> u16 {
+        let place = (variate.to_bits().wrapping_mul(0x9E37_79B1) >> 8) as i32 as f32 * (1.0 / 16_777_216.0);
+        let scale = (self.step * ulps_per_unit(prev)).min(LARGEST_JUMP);
+        let moved = scale * variate + place;
+        // The floor of it. A conversion saturates, and would not be vectorised.
+        let steps = (moved - 0.5 + NO_FRACTION).to_bits() as i32 - NO_FRACTION.to_bits() as i32;
+        let steps = if steps == 0 { self.least } else { steps };
+        prev & 0x8000 | (i32::from(prev & 0x7FFF) + steps).max(0) as u16
     }
 }
 
-/// Exponent field of a bf16 pattern.
+/// Reciprocal of the rounding step in the binade of a bf16 pattern; all weights here are far from the ends of the range.
 #[inline(always)]
-fn exponent(bits: u16) -> usize {
-    usize::from(bits >> 7 & 0xFF)
-}
-
-/// Size of the rounding step of a bf16 binade, by exponent field.
-fn ulp(exponent: usize) -> f32 {
-    f32::from_bits(((exponent as u32).clamp(8, 254) - 7) << 23)
+fn ulps_per_unit(bits: u16) -> f32 {
+    f32::from_bits((261 - u32::from(bits >> 7 & 0xFF).max(8)) << 23)
 }
 
 /// Makes rows of tensors.
@@ -303,14 +306,11 @@ impl Generator {
                 }
             }
             Kind::Rl if self.arguments.next => {
-                let prev = values.map(bf16);
-                let first = self.first(1, row);
-                let pairs = prev.as_chunks().0.iter().zip(out.as_chunks_mut().0);
-                for (counter, ([left, right], bytes)) in (0..).zip(pairs) {
-                    let random = mix(first.wrapping_add(counter));
-                    let left = self.moves.apply(*left, random as u32);
-                    let right = self.moves.apply(*right, (random >> 32) as u32);
-                    *bytes = (u32::from(right) << 16 | u32::from(left)).to_le_bytes();
+                let mut variates = [0.0; COLUMNS];
+                self.normal(1, row, &mut variates);
+                let bytes = out.as_chunks_mut().0.iter_mut();
+                for ((bytes, value), variate) in bytes.zip(values).zip(variates) {
+                    *bytes = self.moves.apply(bf16(value), variate).to_le_bytes();
                 }
             }
             Kind::Bf16 | Kind::Rl => {
