@@ -12,7 +12,7 @@ use crate::stream::advice::Advisor;
 use crate::stream::options::{EncoderOptions, Summary, Typing};
 use crate::stream::pool::Pool;
 use crate::stream::reference::{Reference, Source};
-use crate::stream::window::{self, MAX_CHUNK, TypedRange, WINDOW};
+use crate::stream::window::{self, MAX_CHUNK, MIN_CHUNK, TypedRange, WINDOW};
 use crate::wire;
 use crate::wire::end::End;
 use crate::wire::record_header::{RecordType, write_record};
@@ -66,6 +66,9 @@ impl<W: Write> Encoder<W> {
         if references.len() > MAX_REFERENCES {
             let given = references.len();
             return Err(Error::Usage(format!("{given} references given, at most {MAX_REFERENCES} can be used")));
+        }
+        if let Some(length) = options.chunk_length.filter(|&n| !(MIN_CHUNK..=MAX_CHUNK).contains(&(n as usize))) {
+            return Err(Error::Usage(format!("a chunk length of {length}: it must be {MIN_CHUNK} to {MAX_CHUNK}")));
         }
         let mut threads = options.threads;
         if let Some(memory) = options.memory {
@@ -143,6 +146,11 @@ impl<W: Write> Encoder<W> {
         Ok((self.inner, summary))
     }
 
+    /// Most content bytes of a chunk.
+    fn chunk_length(&self) -> usize {
+        self.options.chunk_length.map_or(MAX_CHUNK, |length| length as usize)
+    }
+
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
         self.inner.write_all(bytes)?;
         self.written += bytes.len() as u64;
@@ -160,7 +168,7 @@ impl<W: Write> Encoder<W> {
             bank_slots: BANK_SLOTS,
             profile_slots: PROFILE_SLOTS,
             feature_set: u8::from(self.references.len() > BASELINE_REFERENCES),
-            max_chunk_length: MAX_CHUNK as u32,
+            max_chunk_length: self.chunk_length() as u32,
         };
         header.write(out);
         if !self.options.metadata.is_empty() {
@@ -203,6 +211,7 @@ impl<W: Write> Encoder<W> {
             return self.put(&out);
         }
         self.used.extend(ranges.iter().filter_map(|r| r.reference.map(|r| usize::from(r.0))));
+        let max_chunk = self.chunk_length();
         let window = std::mem::take(&mut self.window);
         let chunks = window::encode(
             &window[..length],
@@ -211,6 +220,7 @@ impl<W: Write> Encoder<W> {
             &mut self.references,
             &mut self.slots,
             self.options.level,
+            max_chunk,
             &self.pool,
             &mut out,
         )?;

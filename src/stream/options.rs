@@ -13,7 +13,7 @@ pub enum Typing {
     Fixed(ElementType),
 }
 
-/// Options of an [`Encoder`](crate::Encoder). The bytes it makes depend on the content, the references and all of these but `threads`.
+/// Options of an [`Encoder`](crate::Encoder). The bytes it makes depend on the content, the references and all of these but `threads` and `memory`.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct EncoderOptions {
@@ -25,6 +25,9 @@ pub struct EncoderOptions {
     pub threads: usize,
     /// Row length, in elements, of all of the content, where the caller knows it.
     pub columns: Option<u32>,
+    /// Most content bytes of a chunk, 64…4,194,304 (the default). A chunk is what a decoder holds, checks and releases at a time, and what
+    /// a damaged byte costs; shorter ones cost size.
+    pub chunk_length: Option<u32>,
     /// Keys and values of the Metadata record.
     pub metadata: Vec<(String, Vec<u8>)>,
     /// Whether to write the SHA-256 of the content.

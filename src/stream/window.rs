@@ -16,6 +16,8 @@ use crate::stream::reference::Source;
 pub(crate) const WINDOW: usize = 32 << 20;
 /// Longest chunk.
 pub(crate) const MAX_CHUNK: usize = 4 << 20;
+/// Shortest limit on chunks: they must hold an element of any type, and some more to be of use.
+pub(crate) const MIN_CHUNK: usize = 64;
 
 /// Elements of a window that are typed alike, and where their reference may stand.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,12 +41,13 @@ pub(crate) fn encode(
     references: &mut [Source],
     slots: &mut Slots,
     level: Level,
+    max_chunk: usize,
     pool: &Pool,
     out: &mut Vec<u8>,
 ) -> Result<Vec<CodedChunk>> {
     let (reference_bytes, places) = load(ranges, references)?;
     let spans = spans(data, ranges, &reference_bytes, &places);
-    let mut plan = Plan::new(start, &spans, level, MAX_CHUNK, slots);
+    let mut plan = Plan::new(start, &spans, level, max_chunk, slots);
     let chunks: Vec<usize> = (0..plan.chunks()).collect();
     let statistics = pool.sum(
         &chunks,

@@ -64,6 +64,68 @@ pub fn shared(name: &str) -> Option<PathBuf> {
     }
 }
 
+/// A record of a stream: its type byte and its bytes, header included.
+#[derive(Clone, Debug)]
+pub struct Record {
+    pub kind: u8,
+    pub bytes: Vec<u8>,
+}
+
+/// The `Stream_Header` and the records of one stream.
+pub fn split(stream: &[u8]) -> (Vec<u8>, Vec<Record>) {
+    let (header, mut rest) = stream.split_at(24);
+    let mut records = Vec::new();
+    while !rest.is_empty() {
+        let length = u32::from_le_bytes(rest[4..8].try_into().unwrap()) as usize;
+        let (bytes, after) = rest.split_at(12 + length);
+        records.push(Record { kind: bytes[0], bytes: bytes.to_vec() });
+        rest = after;
+    }
+    (header.to_vec(), records)
+}
+
+/// The lengths at which a decoder may have stopped: content before each chunk of one stream, and all of it.
+pub fn boundaries(stream: &[u8]) -> Vec<usize> {
+    let (_, records) = split(stream);
+    let mut boundaries = vec![0];
+    for record in records.iter().filter(|r| r.kind == 5) {
+        let length = u32::from_le_bytes(record.bytes[20..24].try_into().unwrap()) as usize;
+        boundaries.push(boundaries.last().unwrap() + length);
+    }
+    boundaries
+}
+
+/// A small pair and its stream of several chunks, in which every method occurs: content, reference, stream.
+pub fn small_stream() -> (Vec<u8>, Vec<u8>, Vec<u8>) {
+    let mut random = Random(7);
+    let mut reference = Vec::new();
+    let mut content = Vec::new();
+    // A quarter each: a few changed, all changed, equal, without likeness; then a constant.
+    for quarter in 0..4 {
+        for _ in 0..512 {
+            let bits = half::bf16::from_f64(random.normal()).to_bits();
+            let near = bits.wrapping_add((random.below(5)) as u16).wrapping_sub(2);
+            let far = half::bf16::from_f64(random.normal()).to_bits();
+            let next = match quarter {
+                0 if random.below(16) == 0 => near,
+                0 | 2 => bits,
+                1 => near,
+                _ => far,
+            };
+            reference.extend_from_slice(&bits.to_le_bytes());
+            content.extend_from_slice(&next.to_le_bytes());
+        }
+    }
+    content.extend_from_slice(&[0x3F; 1024]);
+    content.extend_from_slice(&random.bytes(77));
+    let mut options = fixed(ElementType::Bf16);
+    options.chunk_length = Some(512);
+    options.metadata = vec![(String::from("step"), b"1601".to_vec())];
+    options.sha256 = true;
+    let stream = compress(&content, Some(&reference), &options);
+    (content, reference, stream)
+}
+
 /// Pseudo-random numbers (splitmix64).
 pub struct Random(pub u64);
 

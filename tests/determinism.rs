@@ -1,0 +1,226 @@
+//! The same content, references and options make the same bytes, whatever the threads, the sizes of reads and writes, and the way of the reference.
+
+mod common;
+
+use std::io::{self, Cursor, Read, Write};
+use std::sync::Arc;
+
+use common::{Random, fixed, references, split};
+use ulpack::{Decoder, DecoderOptions, ElementType, Encoder, EncoderOptions, Level, Reference, Typing};
+
+/// A content with stretches of several kinds and its reference: `elements` bf16 numbers, those in the middle of a long one unchanged; some bytes, some zeros.
+fn pair(elements: usize) -> (Vec<u8>, Vec<u8>) {
+    let mut random = Random(11);
+    let mut reference = Vec::with_capacity(elements * 2);
+    let mut content = Vec::with_capacity(elements * 2);
+    for i in 0..elements {
+        let bits = ((random.next() >> 57) as u16) << 3 | 0x3C00 | (i as u16 & 7);
+        let middle = (2 << 20..elements.saturating_sub(1 << 20)).contains(&i);
+        let next = if middle || i % 3000 < 1000 { bits } else { bits.wrapping_add(random.next() as u16 & 3) };
+        reference.extend_from_slice(&bits.to_le_bytes());
+        content.extend_from_slice(&next.to_le_bytes());
+    }
+    for bytes in [&mut reference, &mut content] {
+        let noise = random.bytes(5001);
+        bytes.extend_from_slice(&noise);
+        bytes.extend_from_slice(&vec![0; 70_000]);
+    }
+    (content, reference)
+}
+
+/// Compresses, with writes of the sizes that `size` gives.
+fn encode(
+    content: &[u8],
+    references: Vec<Reference>,
+    options: &EncoderOptions,
+    mut size: impl FnMut() -> usize,
+) -> Vec<u8> {
+    let mut encoder = Encoder::new(Vec::new(), options.clone(), references).unwrap();
+    let mut rest = content;
+    while !rest.is_empty() {
+        let (now, later) = rest.split_at(size().min(rest.len()));
+        encoder.write_all(now).unwrap();
+        rest = later;
+    }
+    encoder.finish().unwrap().0
+}
+
+#[test]
+fn any_number_of_threads() {
+    // More than a window.
+    let (content, reference) = pair(17 << 20);
+    for level in [Level::Fast, Level::Default] {
+        let mut options = fixed(ElementType::Bf16);
+        options.level = level;
+        // Levels differ in what is decided, not in how the work is shared: the slower one sees less.
+        let length = if level == Level::Fast { content.len() } else { 2 << 20 };
+        let mut streams = Vec::new();
+        for threads in [1, 2, 3, 8] {
+            options.threads = threads;
+            streams.push(encode(&content[..length], references(Some(&reference)), &options, || 1 << 20));
+        }
+        assert!(streams.iter().all(|s| *s == streams[0]), "{level:?}");
+        for threads in [1, 2, 3, 8] {
+            let mut options = DecoderOptions::default();
+            options.threads = threads;
+            let (back, error) = common::decompress_with(&streams[0], references(Some(&reference)), options);
+            assert!(error.is_none() && back == content[..length], "{level:?}, {threads} threads: {error:?}");
+        }
+    }
+}
+
+#[test]
+fn any_limit_on_memory() {
+    let (content, reference) = pair(1 << 19);
+    let mut options = fixed(ElementType::Bf16);
+    options.threads = 0;
+    let stream = encode(&content, references(Some(&reference)), &options, || 1 << 20);
+    for memory in [1, 64 << 20, 200 << 20, 1 << 40] {
+        options.memory = Some(memory);
+        assert!(encode(&content, references(Some(&reference)), &options, || 1 << 20) == stream, "{memory}");
+    }
+}
+
+#[test]
+fn writes_of_any_size() {
+    let (content, reference) = pair(40_000);
+    for typing in [Typing::Auto, Typing::Fixed(ElementType::Bf16)] {
+        let mut options = fixed(ElementType::Bf16);
+        options.typing = typing;
+        options.chunk_length = Some(20_000);
+        let whole = encode(&content, references(Some(&reference)), &options, || usize::MAX);
+        for size in [1, 2, 7, 4095, 65_536, 100_003] {
+            let parts = encode(&content, references(Some(&reference)), &options, || size);
+            assert!(parts == whole, "{typing:?}, {size}");
+        }
+        let mut random = Random(12);
+        let parts = encode(&content, references(Some(&reference)), &options, || random.below(300) as usize * 100 + 1);
+        assert!(parts == whole, "{typing:?}");
+    }
+}
+
+#[test]
+fn writes_of_any_size_over_several_windows() {
+    let (content, reference) = pair(17 << 20);
+    for typing in [Typing::Auto, Typing::Fixed(ElementType::Bf16)] {
+        let mut options = fixed(ElementType::Bf16);
+        options.typing = typing;
+        options.threads = 2;
+        options.level = Level::Fast;
+        let whole = encode(&content, references(Some(&reference)), &options, || usize::MAX);
+        let parts = encode(&content, references(Some(&reference)), &options, || 999_983);
+        assert!(parts == whole, "{typing:?}");
+    }
+}
+
+#[test]
+fn flushing_changes_nothing() {
+    let (content, reference) = pair(40_000);
+    let options = fixed(ElementType::Bf16);
+    let whole = encode(&content, references(Some(&reference)), &options, || usize::MAX);
+    let mut encoder = Encoder::new(Vec::new(), options, references(Some(&reference))).unwrap();
+    encoder.flush().unwrap();
+    for piece in content.chunks(10_001) {
+        encoder.write_all(piece).unwrap();
+        encoder.flush().unwrap();
+        encoder.write_all(&[]).unwrap();
+    }
+    assert!(encoder.finish().unwrap().0 == whole);
+}
+
+/// Gives its bytes in pieces of any size, with interruptions.
+struct Dripping<'a> {
+    bytes: &'a [u8],
+    random: Random,
+}
+
+impl Read for Dripping<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.random.below(5) == 0 {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        let most = [1, 3, 100, 65_536][self.random.below(4) as usize];
+        let count = buffer.len().min(most);
+        self.bytes.read(&mut buffer[..count])
+    }
+}
+
+/// The ways of one reference; a pipe's reads come in pieces.
+fn ways(bytes: &[u8]) -> [(&'static str, Reference); 4] {
+    struct Owned(Vec<u8>, usize, Random);
+    impl Read for Owned {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let mut inner = Dripping { bytes: &self.0[self.1..], random: Random(self.2.next()) };
+            let count = inner.read(buffer)?;
+            self.1 += count;
+            Ok(count)
+        }
+    }
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(bytes).unwrap();
+    [
+        ("bytes", Reference::Bytes(Arc::from(bytes))),
+        ("file", Reference::File(file)),
+        ("pipe", Reference::Pipe(Box::new(Cursor::new(bytes.to_vec())))),
+        ("slow pipe", Reference::Pipe(Box::new(Owned(bytes.to_vec(), 0, Random(13))))),
+    ]
+}
+
+/// A stream without its Reference records of the sampled form, which a pipe cannot give, and the End that counts them.
+fn without_samples(stream: &[u8]) -> Vec<Vec<u8>> {
+    let (header, mut records) = split(stream);
+    records.retain(|r| !(r.kind == 2 && r.bytes[1] == 0));
+    assert_eq!(records.pop().map(|r| r.kind), Some(6));
+    std::iter::once(header).chain(records.into_iter().map(|r| r.bytes)).collect()
+}
+
+#[test]
+fn any_way_of_the_reference() {
+    // More than a window, so that a pipe has to be followed.
+    let (content, reference) = pair(17 << 20);
+    for (typing, length) in
+        [(Typing::Fixed(ElementType::Bf16), content.len()), (Typing::Fixed(ElementType::Bf16), 30_000)]
+    {
+        let mut options = fixed(ElementType::Bf16);
+        options.typing = typing;
+        options.level = Level::Fast;
+        options.threads = 2;
+        let content = &content[..length];
+        let streams = ways(&reference).map(|(name, way)| (name, encode(content, vec![way], &options, || 1 << 20)));
+        let [(_, bytes), (_, file), (_, pipe), (_, slow)] = &streams;
+        assert!(bytes == file && pipe == slow);
+        assert!(without_samples(bytes) == without_samples(pipe), "{length}");
+        // A short content carries no samples in any case.
+        assert_eq!(bytes == pipe, length < 1 << 16);
+        for (_, stream) in [&streams[0], &streams[2]] {
+            for (name, way) in ways(&reference) {
+                let (back, error) = common::decompress_with(stream, vec![way], DecoderOptions::default());
+                assert!(error.is_none() && back == content, "{name}: {error:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn reads_of_any_size() {
+    let (content, reference) = pair(40_000);
+    let mut options = fixed(ElementType::Bf16);
+    options.chunk_length = Some(20_000);
+    let stream = encode(&content, references(Some(&reference)), &options, || usize::MAX);
+    for seed in 0..20 {
+        let input = Dripping { bytes: &stream, random: Random(seed) };
+        let mut decoder = Decoder::new(input, DecoderOptions::default(), references(Some(&reference)));
+        let mut back = Vec::new();
+        let mut buffer = vec![0; 30_000];
+        let mut random = Random(seed + 100);
+        loop {
+            let size = random.below(30_000) as usize + 1;
+            match decoder.read(&mut buffer[..size]) {
+                Ok(0) => break,
+                Ok(count) => back.extend_from_slice(&buffer[..count]),
+                Err(error) => panic!("{error}"),
+            }
+        }
+        assert!(back == content, "seed {seed}");
+    }
+}
