@@ -1,10 +1,11 @@
 //! `ulp`: content in, a stream out.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::sync::Arc;
 
 use ulpack::{Encoder, Summary};
 
+use super::ahead::Ahead;
 use super::amounts;
 use super::exit::Exit;
 use super::failure::Failure;
@@ -15,12 +16,9 @@ use super::output::Destination;
 use super::progress::Progress;
 use super::reference::References;
 
-/// Bytes read at once.
-const PIECE: usize = 1 << 20;
-
 /// Compresses the input.
 pub(super) fn run(options: Options, progress: &Arc<Progress>) -> Result<Exit, Failure> {
-    let mut input = Input::open(&options.input, progress)?;
+    let input = Input::open(&options.input, progress)?;
     let references = References::open(&options.references)?;
     let sources = references.with(input.identity);
     let output = Destination::find(&options.output, &sources)?.open(progress)?;
@@ -29,23 +27,23 @@ pub(super) fn run(options: Options, progress: &Arc<Progress>) -> Result<Exit, Fa
     // The content's and the output's errors know their names.
     let fail = |error: ulpack::Error| Failure::library(&references.subject, &error);
     let mut encoder = Encoder::new(output, options.encoder, references.list).map_err(fail)?;
-    let mut buffer = vec![0; PIECE];
+    let subject = input.subject().to_owned();
+    let mut ahead = Ahead::new(input);
     loop {
-        let count = match input.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(count) => count,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(Failure::io(input.subject(), &error)),
-        };
-        let piece = buffer.get(..count).unwrap_or_default();
+        let piece = ahead.bytes().map_err(|error| Failure::io(&subject, &error))?;
+        if piece.is_empty() {
+            break;
+        }
         encoder.write_all(piece).map_err(|error| fail(error.into()))?;
+        let count = piece.len();
+        ahead.consume(count);
     }
     let (output, summary) = encoder.finish().map_err(fail)?;
     output.close()?;
     drop(shown);
 
     if options.verbose {
-        say(&line(input.subject(), &summary, progress));
+        say(&line(&subject, &summary, progress));
     }
     Ok(Exit::Done)
 }

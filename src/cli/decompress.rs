@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ulpack::{Decoder, Summary};
 
+use super::ahead::Ahead;
 use super::amounts;
 use super::exit::Exit;
 use super::failure::Failure;
@@ -30,7 +31,7 @@ pub(super) fn run(options: Options, progress: &Arc<Progress>) -> Result<Exit, Fa
         ulpack::Error::Io(_) => Failure::library(&references.subject, error),
         _ => Failure::library(&subject, error),
     };
-    let mut decoder = Decoder::new(input, options.decoder, references.list);
+    let mut decoder = Decoder::new(Ahead::new(input), options.decoder, references.list);
     decoder.read_header().map_err(|error| fail(&error))?;
     let mut output = destination.open(progress)?;
     if let Err(error) = pass_on(&mut decoder, &mut output) {
@@ -50,7 +51,7 @@ pub(super) fn run(options: Options, progress: &Arc<Progress>) -> Result<Exit, Fa
     Ok(damage(&subject, &summary))
 }
 
-fn pass_on(decoder: &mut Decoder<Input>, output: &mut Output) -> ulpack::Result<()> {
+fn pass_on(decoder: &mut Decoder<Ahead>, output: &mut Output) -> ulpack::Result<()> {
     while let Some(content) = decoder.next_chunk()? {
         output.write_content(content)?;
     }

@@ -32,6 +32,7 @@ impl Opened {
         if metadata.is_dir() {
             return Err(Failure::about(&subject, "is a directory; a file is needed"));
         }
+        platform::widen(&file);
         Ok(Self { subject, file, metadata })
     }
 

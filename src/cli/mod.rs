@@ -1,5 +1,6 @@
 //! The command line: flags, files, terminals, signals and messages. What is coded, and how, is the library's business.
 
+mod ahead;
 mod amounts;
 mod compress;
 mod decompress;

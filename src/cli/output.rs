@@ -74,6 +74,7 @@ impl Destination {
         let subject = String::from("stdout");
         let fail = |error: io::Error| Failure::io("stdout", &error);
         let file = platform::standard(&io::stdout()).map_err(fail)?;
+        platform::widen(&file);
         let metadata = file.metadata().map_err(fail)?;
         refuse_same(&subject, platform::identity(&metadata), sources)?;
         Ok(Self { subject, kind: Kind::Stdout(file) })

@@ -1,9 +1,9 @@
 //! What depends on the operating system: the only file that asks which one it is.
 
 #[cfg(not(unix))]
-pub(super) use other::{bytes_of, identity, new_file_permissions, reads_by_position, standard, sync_directory, wait};
+pub(super) use other::{bytes_of, identity, new_file_permissions, reads_by_position, standard, sync_directory, wait, widen};
 #[cfg(unix)]
-pub(super) use unix::{bytes_of, identity, new_file_permissions, reads_by_position, standard, sync_directory, wait};
+pub(super) use unix::{bytes_of, identity, new_file_permissions, reads_by_position, standard, sync_directory, wait, widen};
 
 /// What a non-blocking descriptor is to become ready for.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +63,17 @@ mod unix {
         }
     }
 
+    /// Makes a pipe hold a megabyte, where the system allows it: fewer, larger reads and writes. Anything else stays as it is.
+    pub(in crate::cli) fn widen(file: &File) {
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        {
+            // A limit set by the administrator leaves the pipe as it was.
+            let _ = rustix::pipe::fcntl_setpipe_size(file, 1 << 20);
+        }
+        #[cfg(not(any(target_os = "linux", target_os = "android")))]
+        let _ = file;
+    }
+
     /// The permissions of a file that is newly made the usual way.
     pub(in crate::cli) fn new_file_permissions() -> Option<Permissions> {
         // There is no other portable way to read the mask than to set it.
@@ -119,6 +130,8 @@ mod other {
     pub(in crate::cli) fn bytes_of(text: &OsStr) -> Vec<u8> {
         text.to_string_lossy().into_owned().into_bytes()
     }
+
+    pub(in crate::cli) fn widen(_: &File) {}
 
     pub(in crate::cli) fn sync_directory(_: &Path) {}
 }
