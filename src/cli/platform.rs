@@ -1,9 +1,13 @@
 //! What depends on the operating system: the only file that asks which one it is.
 
 #[cfg(not(unix))]
-pub(super) use other::{bytes_of, identity, new_file_permissions, reads_by_position, standard, sync_directory, wait, widen};
+pub(super) use other::{
+    bytes_of, identity, new_file_permissions, reads_by_position, standard, sync_directory, wait, widen,
+};
 #[cfg(unix)]
-pub(super) use unix::{bytes_of, identity, new_file_permissions, reads_by_position, standard, sync_directory, wait, widen};
+pub(super) use unix::{
+    bytes_of, identity, new_file_permissions, reads_by_position, standard, sync_directory, wait, widen,
+};
 
 /// What a non-blocking descriptor is to become ready for.
 #[derive(Clone, Copy, Debug)]

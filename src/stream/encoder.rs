@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
 
 use sha2::{Digest, Sha256};
 
@@ -12,7 +14,7 @@ use crate::stream::advice::Advisor;
 use crate::stream::options::{EncoderOptions, Summary, Typing};
 use crate::stream::pool::Pool;
 use crate::stream::reference::{Reference, Source};
-use crate::stream::window::{self, MAX_CHUNK, MIN_CHUNK, TypedRange, WINDOW};
+use crate::stream::window::{Coded, Job, MAX_CHUNK, MIN_CHUNK, TypedRange, WINDOW};
 use crate::wire;
 use crate::wire::end::End;
 use crate::wire::record_header::{RecordType, write_record};
@@ -40,8 +42,10 @@ pub struct Encoder<W: Write> {
     inner: W,
     options: EncoderOptions,
     references: Vec<Source>,
-    pool: Pool,
+    pool: Arc<Pool>,
     slots: Slots,
+    /// The window before the one being gathered.
+    running: Option<Running>,
     window: Vec<u8>,
     /// Where types and places are to be found; `None` where the caller has fixed the type.
     advisor: Option<Advisor>,
@@ -55,6 +59,14 @@ pub struct Encoder<W: Write> {
     content: u64,
     content_crc: crc32fast::Hasher,
     digest: Option<Sha256>,
+}
+
+/// A window on its way.
+enum Running {
+    /// Coded by another thread.
+    Elsewhere(JoinHandle<Coded>),
+    /// Coded by the caller's.
+    Done(Box<Coded>),
 }
 
 impl<W: Write> Encoder<W> {
@@ -84,7 +96,8 @@ impl<W: Write> Encoder<W> {
         };
         Ok(Self {
             inner,
-            pool: Pool::new(threads)?,
+            pool: Arc::new(Pool::new(threads)?),
+            running: None,
             references,
             slots: Slots::default(),
             window: Vec::new(),
@@ -109,6 +122,7 @@ impl<W: Write> Encoder<W> {
         if !self.window.is_empty() || !self.started {
             self.flush_window(true)?;
         }
+        self.collect()?;
         let mut out = Vec::new();
         let mut identical = false;
         let content_crc = self.content_crc.clone().finalize();
@@ -211,32 +225,51 @@ impl<W: Write> Encoder<W> {
             return self.put(&out);
         }
         self.used.extend(ranges.iter().filter_map(|r| r.reference.map(|r| usize::from(r.0))));
-        let max_chunk = self.chunk_length();
-        let window = std::mem::take(&mut self.window);
-        let chunks = window::encode(
-            &window[..length],
-            self.content,
-            &ranges,
-            &mut self.references,
-            &mut self.slots,
-            self.options.level,
-            max_chunk,
-            &self.pool,
-            &mut out,
-        )?;
+        if let Some(digest) = &mut self.digest {
+            digest.update(self.window.get(..length).unwrap_or(&[]));
+        }
+        let data = std::mem::take(&mut self.window);
+        let rest = data.get(length..).unwrap_or(&[]).to_vec();
+        let job = Job::new(data, length, self.content, ranges, &mut self.references)?;
+        self.content += length as u64;
+        // The window before has been coded while this one was gathered.
+        self.collect()?;
         self.put(&out)?;
-        for chunk in &chunks {
+        self.window.extend_from_slice(&rest);
+        let (level, max_chunk, pool) = (self.options.level, self.chunk_length(), Arc::clone(&self.pool));
+        let slots = std::mem::take(&mut self.slots);
+        self.running = Some(if self.pool.threads() > 1 {
+            Running::Elsewhere(thread::spawn(move || job.run(slots, level, max_chunk, &pool)))
+        } else {
+            Running::Done(Box::new(job.run(slots, level, max_chunk, &pool)))
+        });
+        if last || self.pool.threads() == 1 {
+            self.collect()?;
+        }
+        Ok(())
+    }
+
+    /// Writes the window that is being coded, if any, when it is done.
+    fn collect(&mut self) -> Result<()> {
+        let coded = match self.running.take() {
+            None => return Ok(()),
+            Some(Running::Done(coded)) => *coded,
+            Some(Running::Elsewhere(handle)) => {
+                handle.join().map_err(|_| Error::Io(io::Error::other("a worker thread failed")))?
+            }
+        };
+        self.put(&coded.head)?;
+        for chunk in &coded.chunks {
             self.put(&chunk.record)?;
             let crc = crc32fast::Hasher::new_with_initial_len(chunk.content_crc, chunk.length);
             self.content_crc.combine(&crc);
             self.chunks += 1;
         }
-        if let Some(digest) = &mut self.digest {
-            digest.update(&window[..length]);
+        self.slots = coded.slots;
+        if self.window.is_empty() {
+            self.window = coded.data;
+            self.window.clear();
         }
-        self.content += length as u64;
-        self.window = window;
-        self.window.drain(..length);
         Ok(())
     }
 

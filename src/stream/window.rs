@@ -33,46 +33,76 @@ pub(crate) struct TypedRange {
     pub(crate) gap: bool,
 }
 
-/// Codes one window: Layout, Bind and Chunk records into `out`, and the chunks' CRCs.
-pub(crate) fn encode(
-    data: &[u8],
-    start: u64,
-    ranges: &[TypedRange],
-    references: &mut [Source],
-    slots: &mut Slots,
-    level: Level,
-    max_chunk: usize,
-    pool: &Pool,
-    out: &mut Vec<u8>,
-) -> Result<Vec<CodedChunk>> {
-    let (reference_bytes, places) = load(ranges, references)?;
-    let spans = spans(data, ranges, &reference_bytes, &places);
-    let mut plan = Plan::new(start, &spans, level, max_chunk, slots);
-    let chunks: Vec<usize> = (0..plan.chunks()).collect();
-    let statistics = pool.sum(
-        &chunks,
-        || plan.no_statistics(),
-        |mut sum, &chunk| {
-            plan.count(chunk, &mut sum);
-            sum
-        },
-        |mut a: Vec<Option<Statistics>>, b| {
-            for (a, b) in a.iter_mut().zip(&b) {
-                if let (Some(a), Some(b)) = (a, b) {
-                    a.add(b);
+/// A window with all that its coding needs.
+pub(crate) struct Job {
+    /// Bytes of the window, and some behind it.
+    pub(crate) data: Vec<u8>,
+    /// Bytes of the window.
+    pub(crate) length: usize,
+    /// Content offset of the window.
+    pub(crate) start: u64,
+    ranges: Vec<TypedRange>,
+    reference_bytes: Vec<u8>,
+    places: Vec<Range<usize>>,
+    references: u8,
+}
+
+/// What a coded window leaves.
+pub(crate) struct Coded {
+    /// Layout, Profile and Bind records.
+    pub(crate) head: Vec<u8>,
+    /// Chunks in order.
+    pub(crate) chunks: Vec<CodedChunk>,
+    /// Banks for the windows to come.
+    pub(crate) slots: Slots,
+    /// The window's buffer, to be used again.
+    pub(crate) data: Vec<u8>,
+}
+
+impl Job {
+    /// The first `length` bytes of `data`; reads the references they need.
+    pub(crate) fn new(
+        data: Vec<u8>,
+        length: usize,
+        start: u64,
+        ranges: Vec<TypedRange>,
+        references: &mut [Source],
+    ) -> Result<Self> {
+        let (reference_bytes, places) = load(&ranges, references)?;
+        #[allow(clippy::cast_possible_truncation)]
+        let references = references.len() as u8;
+        Ok(Self { data, length, start, ranges, reference_bytes, places, references })
+    }
+
+    /// Codes the window.
+    pub(crate) fn run(self, mut slots: Slots, level: Level, max_chunk: usize, pool: &Pool) -> Coded {
+        let data = self.data.get(..self.length).unwrap_or(&[]);
+        let spans = spans(data, &self.ranges, &self.reference_bytes, &self.places);
+        let mut plan = Plan::new(self.start, &spans, level, max_chunk, &mut slots);
+        let chunks: Vec<usize> = (0..plan.chunks()).collect();
+        let statistics = pool.sum(
+            &chunks,
+            || plan.no_statistics(),
+            |mut sum, &chunk| {
+                plan.count(chunk, &mut sum);
+                sum
+            },
+            |mut a: Vec<Option<Statistics>>, b| {
+                for (a, b) in a.iter_mut().zip(&b) {
+                    if let (Some(a), Some(b)) = (a, b) {
+                        a.add(b);
+                    }
                 }
-            }
-            a
-        },
-    );
-    #[allow(clippy::cast_possible_truncation)]
-    plan.bind(&statistics, slots, references.len() as u8, out);
-    drop(statistics);
-    let plan = &plan;
-    Ok(pool.map(&chunks, |&chunk| {
-        let content = data.get(plan.range(chunk)).unwrap_or(&[]);
-        plan.encode(chunk, content)
-    }))
+                a
+            },
+        );
+        let mut head = Vec::new();
+        plan.bind(&statistics, &mut slots, self.references, &mut head);
+        drop(statistics);
+        let plan = &plan;
+        let chunks = pool.map(&chunks, |&chunk| plan.encode(chunk, data.get(plan.range(chunk)).unwrap_or(&[])));
+        Coded { head, chunks, slots, data: self.data }
+    }
 }
 
 /// Reads the reference bytes of the ranges, neighbours in one go; a range's bytes lie at its place, as many as there are.
