@@ -1,7 +1,7 @@
 //! The `.metadata` of a checkpoint of `torch.distributed.checkpoint`: which tensor, or which part of it, is where in which file.
 //!
 //! It is a pickle of `Metadata(storage_data = {MetadataIndex(fqn, offset): _StorageInfo(relative_path, offset, length)}, …)`; the files themselves have no
-//! names (`../shared/design/containers.md` A.4).
+//! names.
 
 use std::collections::HashMap;
 

@@ -16,6 +16,7 @@ mod literal;
 mod npy;
 mod parser;
 mod pickle;
+mod pickle_argument;
 mod pickle_values;
 mod placed;
 mod reader;

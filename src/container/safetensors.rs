@@ -1,4 +1,4 @@
-//! safetensors: `n u64 | n bytes of JSON | tensors, back to back` (safetensors/src/tensor.rs; `../shared/design/containers.md` A.1).
+//! safetensors: `n u64 | n bytes of JSON | tensors, back to back` (safetensors/src/tensor.rs).
 //!
 //! Headers need not be padded, tensors need not be aligned or in the order of the header, and files with trailing bytes, shared or overlapping tensors
 //! exist although the reference refuses them.

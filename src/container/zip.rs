@@ -1,5 +1,5 @@
 //! zip, read forwards: archives of torch (eager, TorchScript, each part of a DCP file), npz, and others (torch `caffe2/serialize/inline_container.cc`;
-//! numpy `savez`; `../shared/design/containers.md` A.2, A.4, A.6).
+//! numpy `savez`).
 //!
 //! Sizes of records are known from the local header, from the contents themselves (a pickle, an array, a storage that the pickle speaks of), or only from
 //! the descriptor behind them. Checksums are not looked at: torch can leave them out.
