@@ -38,6 +38,14 @@ impl Statistics {
         self.elements.add(&other.elements);
     }
 
+    /// Whether nothing has been counted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.elements.total() == 0
+            && self.scales.iter().all(|&c| c == 0)
+            && self.masks.as_ref().is_none_or(|m| m.total() == 0)
+    }
+
     /// What coding the counts with `bank` takes, in units of 2^−16 bits; `None` where it cannot code them.
     #[must_use]
     pub fn cost(&self, bank: &Bank) -> Option<u64> {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::core::model::Model;
 use crate::encode::kind::{Gathered, KindPlan};
 use crate::encode::plan::Plan;
-use crate::encode::symbols::EncodeBank;
+use crate::encode::symbols::{Elements, EncodeBank};
 use crate::wire::chunk_header::{ChunkHeader, Method, SubstreamHeader};
 use crate::wire::record_header::{RecordHeader, RecordType};
 
@@ -85,6 +85,16 @@ impl KindPlan<'_> {
     }
 }
 
+/// SAME or CONSTANT, where one of them will do: they need no bank.
+pub(crate) fn simple(plan: &KindPlan<'_>, elements: &Elements<'_>) -> Option<Method> {
+    if plan.kind.reference.is_some() && elements.next == elements.reference {
+        return Some(Method::Same);
+    }
+    let width = plan.kind.element.width();
+    let first = elements.next.get(..width)?;
+    elements.next.chunks_exact(width).all(|e| e == first).then_some(Method::Constant)
+}
+
 /// Codes the elements of one kind, by the cheapest method; appends the data.
 #[allow(clippy::cast_possible_truncation)]
 fn substream(
@@ -94,15 +104,14 @@ fn substream(
     data: &mut Vec<u8>,
 ) -> SubstreamHeader {
     let elements = gathered.elements();
-    let width = plan.kind.element.width();
     let start = data.len();
-    if plan.kind.reference.is_some() && elements.next == elements.reference {
-        return SubstreamHeader::simple(Method::Same, 0);
-    }
-    let first = elements.next.get(..width).unwrap_or(&[]);
-    if elements.next.chunks_exact(width).all(|e| e == first) {
-        data.extend_from_slice(first);
-        return SubstreamHeader::simple(Method::Constant, 0);
+    match simple(plan, &elements) {
+        Some(Method::Constant) => {
+            data.extend_from_slice(elements.next.get(..plan.kind.element.width()).unwrap_or(&[]));
+            return SubstreamHeader::simple(Method::Constant, 0);
+        }
+        Some(method) => return SubstreamHeader::simple(method, 0),
+        None => {}
     }
     if let (Some(coding), Some(bank)) = (plan.coding, bank) {
         let count = coding.count(&elements);

@@ -9,6 +9,7 @@ use crate::core::element::ElementType;
 use crate::core::model::Model;
 use crate::encode::bank::{Statistics, build};
 use crate::encode::choose::{best, estimate, sample, shift};
+use crate::encode::chunk::simple;
 use crate::encode::estimate::{Run, coding};
 use crate::encode::kind::{KindPlan, Member, trailing_zeros};
 use crate::encode::level::Level;
@@ -147,7 +148,7 @@ impl<'a> Plan<'a> {
             _ => 1 << 20,
         };
         let target = target.min(max_chunk);
-        let parts = total.div_ceil(target).max(1);
+        let parts = ((total + target / 2) / target).max(total.div_ceil(max_chunk)).max(1);
         let length = total.div_ceil(parts).next_multiple_of(256).min(max_chunk);
         let mut start = 0;
         let mut at = 0;
@@ -220,6 +221,9 @@ impl<'a> Plan<'a> {
             if let (Some(coding), Some(statistics)) = (self.kinds[kind].coding, &mut statistics[kind]) {
                 let gathered = self.kinds[kind].gather(range);
                 let elements = gathered.elements();
+                if simple(&self.kinds[kind], &elements).is_some() {
+                    continue;
+                }
                 let scales = coding.scales(&coding.units(elements), coding.count(&elements));
                 coding.statistics(elements, &scales, statistics);
             }
@@ -249,6 +253,12 @@ impl<'a> Plan<'a> {
                 self.banks.push(None);
                 continue;
             };
+            if statistics.is_empty() {
+                // Every chunk of the kind is SAME or CONSTANT.
+                kind.coding = None;
+                self.banks.push(None);
+                continue;
+            }
             let (bank, cost) = build(statistics, coding.class, MAX_TABLES);
             let fits = |b: &Bank| b.class == bank.class && statistics.cost(b).is_some_and(|c| c <= cost);
             let slot = slots.banks.iter().position(fits).or_else(|| {
