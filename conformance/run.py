@@ -4,6 +4,7 @@
 
     run.py --decoder 'ulp -d'              # any command: stream on stdin, content on stdout
     run.py --decoder 'python3 ulp_decode.py'
+    run.py --check-ids                     # every requirement of the spec has a vector, every vector known ones
 
 Protocol: the stream on standard input; `--ref FILE` for each reference, in order, after the command's own arguments;
 the content on standard output; exit status 0 accepted, 2 invalid, 3 unsupported or over limit; messages on standard error.
@@ -97,7 +98,8 @@ def run(vector, options):
     """(status, output, errors) of the decoder; status None when it ran out of time."""
     command = options.decoder + [a for r in vector["references"] for a in ("--ref", str(HERE / r))]
     read_end, write_end = os.pipe()
-    process = subprocess.Popen(command, stdin=read_end, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(command, stdin=read_end, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               preexec_fn=limit(options.memory))
     os.close(read_end)
     feeder = threading.Thread(target=feed, args=(write_end, vector["bytes"], options.drip), daemon=True)
     feeder.start()
@@ -128,16 +130,42 @@ def check(vector, options):
     return "no answer in time" if status is None else verdict(vector, status, output, errors)
 
 
+def check_ids():
+    """Compares the requirement ids of the spec with those that vectors name."""
+    spec = set(re.findall(r"ULP-[A-Z]{3}-\d\d", (HERE.parent / "spec/format.md").read_text()))
+    vectors = json.loads((HERE / "manifest.json").read_text())["vectors"]
+    named = {i for v in vectors for i in v["ids"]}
+    problems = [f"{i}: no vector" for i in sorted(spec - named)]
+    problems += [f"{v['name']}: {i} is not in the spec" for v in vectors for i in v["ids"] if i not in spec]
+    problems += [f"{v['name']}: names no requirement" for v in vectors if not v["ids"]]
+    for problem in problems:
+        print(problem)
+    print(f"{len(spec)} requirements, {len(spec & named)} with a vector, {len(vectors)} vectors, {len(problems)} problems")
+    return 1 if problems else 0
+
+
+def limit(mebibytes):
+    """Caps the address space of a decoder."""
+    import resource
+    return (lambda: resource.setrlimit(resource.RLIMIT_AS, (mebibytes << 20, mebibytes << 20))) if mebibytes else None
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--decoder", required=True, type=shlex.split, metavar="CMD")
+    parser.add_argument("--decoder", type=shlex.split, metavar="CMD")
+    parser.add_argument("--check-ids", action="store_true", help="compare the vectors with the spec instead")
     parser.add_argument("--run", action="append", metavar="GLOB", help="only vectors whose name matches (repeatable)")
     parser.add_argument("--skip", action="append", default=[], metavar="GLOB")
     parser.add_argument("--timeout", type=float, default=60, metavar="SECONDS")
+    parser.add_argument("--memory", type=int, default=0, metavar="MIB", help="cap the decoder's address space")
     parser.add_argument("--drip", type=int, default=0, metavar="N", help="feed the stream N bytes at a time")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N")
     parser.add_argument("--json", action="store_true", help="one JSON object per vector on standard output")
     options = parser.parse_args()
+    if options.check_ids:
+        return check_ids()
+    if not options.decoder:
+        parser.error("--decoder or --check-ids")
     def wanted(name):
         return (not any(fnmatch.fnmatch(name, g) for g in options.skip)
                 and (not options.run or any(fnmatch.fnmatch(name, g) for g in options.run)))

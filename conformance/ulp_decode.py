@@ -114,7 +114,6 @@ def file(source, references, out):  # 3: File = Stream+ zero-bytes*
         while start[:1] == b"\0":
             require(not start.strip(b"\0"), "bytes after zero padding")
             start = source.some(1 << 16)
-            require(start[:1] in (b"", b"\0"), "bytes after zero padding")
         require(start in (b"", MAGIC[:1]), "bytes after the End record")
         start += source.some(5) if start else b""
 

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: MIT-0
 """§7 Chunk."""
-from assemble.elements import BF16, BYTES, F32, U8, U16
+from assemble.elements import BF16, U8, U16
 from assemble.records import CHUNK, Chunk, Kind, Stream
 from assemble.substreams import MASK, PLAIN, RESIDUAL, SAME, Substream, fit_bank
 from assemble.tables import fit
 
 from . import data
 from .coded import blank_bank, coded_stream, pair
-from .layouts import raw_chunk
 from .registry import reject, valid
 from .streams import HELLO, bytes_stream
 
@@ -105,6 +104,13 @@ def _(s):
 @reject("chunk/no-layout", "baseline/raw-hello", "ULP-CHK-03", "a chunk without a Layout")
 def _(s):
     del s.records[0]
+
+
+@reject("chunk/constant-beyond-layout", "baseline/constant-bytes", "ULP-CHK-03", "output_length is 65,537, the Layout describes "
+        "65,536")
+def _(s):
+    s.header["max_chunk_length"] = 1 << 17
+    chunk_of(s).output_length = 65537
 
 
 @reject("chunk/beyond-layout", "baseline/raw-hello", "ULP-CHK-03", "a chunk of eleven bytes, the Layout describes ten")

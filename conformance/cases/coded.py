@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT-0
 """Streams of one kind and one bank, from which most vectors of §8–§11 are made."""
-from assemble.elements import BF16
+from assemble.elements import BF16, convert
 from assemble.records import Kind, Stream
 from assemble.substreams import MASK, PLAIN, RESIDUAL, fit_bank
 from assemble.tables import Bank, fit
@@ -35,7 +35,6 @@ def fixed(bank):
 
 def pair(element, n, other=None, seed=1, **moves):
     """(content, reference) of n elements: weights and what a step made of them."""
-    from assemble.elements import convert
     source = other or element
     reference = data.weights(source, n, seed)
     near = reference if source is element else [convert(u, source, element) for u in reference]

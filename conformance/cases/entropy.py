@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT-0
 """§11 the entropy coder."""
-from assemble.elements import BF16, BYTES, F32, F64, U8, U16
+from assemble.elements import BF16, F32, F64, U8, U16
 from assemble.substreams import MASK, PLAIN, RESIDUAL
-from assemble.tables import Bank, fit, flat, single
+from assemble.tables import Bank, flat, single, table
 
 from . import data
 from .coded import blank_bank, coded_stream, fixed, pair
@@ -40,7 +40,6 @@ def _():
 
 @valid("state-highest", "ULP-ENT-01", "the rarest symbol of a table again and again: states above 2^31 at the start")
 def _():
-    from assemble.tables import table
     bank = fixed(Bank(0, [table({0: 4095, 255: 1})]))
     return coded_stream(PLAIN, U8, bytes([255] * 64 + [0] * 3), bank=bank, options={"lanes": 1})
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT-0
 """§6.1 Layout."""
-import struct
 
 from assemble.bits import leb128
-from assemble.elements import BF16, BYTES, F16, F32, F64, TYPES, U8, U16, U32, I16, I32
+from assemble.elements import BF16, BYTES, F16, F32, F64, I16, I32, TYPES, U8, U16, U32, convert
 from assemble.records import Kind, Layout, Span, Stream
 from assemble.substreams import RESIDUAL, SAME, Substream, fit_bank
 from assemble.tables import fit
@@ -11,7 +10,7 @@ from assemble.tables import fit
 from . import data
 from .coded import blank_bank, pair
 from .registry import reject, valid
-from .streams import HELLO, bytes_stream
+from .streams import HELLO
 
 
 def raw_chunk(s, length, same=()):
@@ -109,7 +108,6 @@ def _():
 
 def cursor_stream(s, kinds, spans):
     """Fills in the content that SAME makes of the reference ranges, zero bytes for kinds without reference."""
-    from assemble.elements import convert
     s.layout(kinds, spans)
     out = b""
     for first, last, span, start in s.spans:
@@ -159,6 +157,21 @@ def _():
     reference = data.weights(BF16, 50)
     s = Stream(b"", [BF16.pack(reference)], flags=1)
     return cursor_stream(s, [Kind(F16, BF16)], [(0, 50)])
+
+
+@valid("in-place-raw", "ULP-HDR-07", "IN_PLACE, every kind with a reference, all RAW")
+def _():
+    s = Stream(data.noise(44), [data.noise(44, 2)], flags=1)
+    s.layout([Kind(F32, F32), Kind(BYTES, BYTES)], [(0, 1), (1, 10), (0, 7), (1, 2)])
+    return raw_chunk(s, 44).end()
+
+
+@valid("span-profile-and-offset", "ULP-LAY-03", "spans with both a profile slot and a reference offset: the slot comes first")
+def _():
+    reference = data.noise(100)
+    s = Stream(reference[50:60] + reference[7:27], [reference], profile_slots=200)
+    s.layout([Kind(U8, U8)], [Span(0, 10, 150, at=50), Span(0, 20, 1, at=7)])
+    return raw_chunk(s, 30, [0]).end()
 
 
 # --- kinds
@@ -264,23 +277,36 @@ def _(s):
     s.records[0].spans[0].away = 1
 
 
-@reject("layout/span-offset-0", "baseline/span-odd-reference", "ULP-LAY-03", "a reference offset of 0 is written out")
+@reject("layout/span-offset-0", "baseline/reference-unread", "ULP-LAY-03", "a reference offset of 0 is written out")
 def _(s):
-    s.records.insert(0, Layout([Kind(F32, F32)], [Span(0, 50, raw=b"\x40\x32\0")]))
-    del s.records[1]
+    s.records[0].spans = [Span(0, 5, raw=b"\x40\x05\0")]
 
 
-def range_vector(name, about, spans, class_ids="ULP-LAY-03", sibling="baseline/span-odd-reference"):
+def range_vector(name, about, spans, class_ids="ULP-LAY-03", sibling="baseline/reference-unread"):
     @reject(f"layout/{name}", sibling, class_ids, about)
     def _(s):
         s.records[0] = Layout(s.records[0].kinds, spans)
 
 
-range_vector("reference-negative", "a reference range begins at −1", [Span(0, 50, away=-1)])
-range_vector("reference-far-negative", "reference offset − expected offset is −2^63", [Span(0, 50, away=-(1 << 63))])
-range_vector("reference-end", "a reference range ends at 2^63", [Span(0, 50, away=(1 << 63) - 200)])
-range_vector("reference-wraps", "a reference range begins at 2^64 − 100 by two spans: offsets do not wrap",
-             [Span(0, 1, away=(1 << 63) - 100), Span(0, 49, away=(1 << 63) - 1)])
+range_vector("reference-negative", "a reference range begins at −1", [Span(0, 5, away=-1)])
+range_vector("reference-far-negative", "reference offset − expected offset is −2^63", [Span(0, 5, away=-(1 << 63))])
+range_vector("reference-end", "a reference range ends at 2^63", [Span(0, 5, away=(1 << 63) - 5)])
+range_vector("reference-beyond", "a reference range begins at 2^64 − 100 by two spans",
+             [Span(0, 1, away=(1 << 63) - 100), Span(0, 4, away=(1 << 63) - 1)])
+
+
+@valid("reference-far-unread", "ULP-REF-02", "a reference range that ends at 2^63 − 1, of a RAW chunk")
+def _():
+    s = Stream(b"plain", [b""])
+    s.layout([Kind(BYTES, BYTES)], [(0, 5, None, (1 << 63) - 6)])
+    return raw_chunk(s, 5).end()
+
+
+@reject("layout/reference-wraps", "baseline/reference-far-unread", "ULP-LAY-03", "a cursor of 2^63 + 2^62 plus an offset of "
+        "2^62 + 100 would be 100 in 64 bits")
+def _(s):
+    s.records[0].count, s.records[0].kinds = 2, [Kind(BYTES, BYTES), Kind(BYTES)]
+    s.records[0].spans = [Span(0, 5, away=(1 << 63) - 6), Span(1, 1 << 62), Span(0, 1, away=(1 << 62) + 101)]
 range_vector("output-end", "the output ends at 2^63", [Span(0, 1 << 62), Span(0, 1 << 62)], sibling="baseline/raw-hello")
 range_vector("output-wraps", "the output would be 2^64 + 11 bytes: sizes do not wrap", [Span(0, (1 << 64) - 1), Span(0, 12)],
              sibling="baseline/raw-hello")
@@ -343,15 +369,20 @@ def _(s):
 
 # --- in place
 
-@reject("layout/in-place-moved", "baseline/in-place", "ULP-HDR-07", "IN_PLACE, and a reference range one byte away")
+@reject("layout/in-place-moved", "baseline/in-place-raw", "ULP-HDR-07", "IN_PLACE, and a reference range one byte away")
 def _(s):
-    s.records[0].spans = s.records[0].spans[:2] + [Span(1, 30, away=1)]
+    s.records[0].spans[2].away = 1
 
 
-@reject("layout/in-place-width", "baseline/in-place", "ULP-HDR-07", "IN_PLACE, and an f32 span at offset 0 against bf16")
+@reject("layout/in-place-width", "baseline/in-place-raw", "ULP-HDR-07", "IN_PLACE, and an f32 span at offset 0 against bf16; "
+        "the spans after it are brought back to their place")
 def _(s):
-    s.records[0].kinds = [Kind(F32, BF16), Kind(I32, I32), Kind(BYTES)]
-    s.records[0].spans = [Span(0, 1)] + s.records[0].spans[1:]
+    s.records[0].kinds = [Kind(F32, BF16), Kind(BYTES, BYTES), Kind(F32, F32)]
+    s.records[0].count = 3
+    s.records[0].spans = [Span(0, 1), Span(1, 10, away=2), Span(2, 7), Span(1, 2)]
+    raw = s.records[1].substreams
+    s.records[1].substreams = [Substream(0, raw[0].data[:4]), raw[1], Substream(0, raw[0].data[4:])]
+    s.records[1].count = 3
 
 
 @reject("layout/in-place-no-reference", "baseline/raw-hello", "ULP-HDR-07", "IN_PLACE without a reference")

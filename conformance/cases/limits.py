@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT-0
 """§13: what claims more than it brings, and what brings much. The vectors of `large/` are made by the runner."""
+import struct
+
 from assemble.elements import BYTES, U8
 from assemble.entropy import pack
 from assemble.records import BIND, CHUNK, LAYOUT, METADATA, PROFILE, Kind, Record, Span, Stream
@@ -83,7 +85,6 @@ def spans(n):
 
 def large_profile(s, slot, columns):
     """A profile of zeros."""
-    import struct
     return s.add(Record(PROFILE, struct.pack("<IB", columns, 0) + bytes(-(-columns // 8)), 0, slot))
 
 

@@ -106,6 +106,11 @@ def _():
     return same_stream(data.noise(300)).whole(0).end()
 
 
+@valid("whole-form-70001", "ULP-REF-03", "the whole form of a reference of 70,001 bytes: the CRC of all of it")
+def _():
+    return same_stream(data.noise(70001, 70001), 5000, 5100).whole(0).end()
+
+
 @valid("both-forms", "ULP-REF-01 ULP-REF-03", "sampled forms and whole forms of two references, in mixed order")
 def _():
     first, second = data.noise(300, 1), data.noise(200, 2)
@@ -210,6 +215,17 @@ _small = VECTORS["valid/baseline/residual-f32-from-bf16"].stream()[0].references
 
 @reject("reference/too-short", "baseline/residual-f32-from-bf16", "ULP-REF-02 ULP-CHK-07", "the reference lacks its last "
         "byte, which the second chunk needs", chunks=1, references=[_small[:-1]], **_message)
+def _(s):
+    pass
+
+
+@valid("same-zeros", "ULP-REF-02", "a reference of zero bytes that is just long enough")
+def _():
+    return same_stream(bytes(50)).end()
+
+
+@reject("reference/too-short-of-zeros", "baseline/same-zeros", "ULP-REF-02", "the reference lacks its last byte, which is 0",
+        references=[bytes(49)], **_message)
 def _(s):
     pass
 

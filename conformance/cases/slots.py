@@ -2,12 +2,11 @@
 """§6.2–§6.6: Bind, Profile, Metadata, Digest."""
 import struct
 
-from assemble.elements import BF16, BYTES, F16, U16
+from assemble.elements import BF16, U16
 from assemble.records import EXTERNAL, METADATA, PROFILE, Kind, Record, Stream
-from assemble.substreams import PLAIN, RESIDUAL, Substream, fit_bank
+from assemble.substreams import PLAIN, RESIDUAL, fit_bank
 from assemble.tables import Bank, fit, flat
 
-from . import data
 from .coded import blank_bank, coded_stream, pair
 from .registry import reject, valid
 from .streams import bytes_stream, one_of
@@ -153,26 +152,47 @@ def _():
     return s
 
 
+@valid("profile-zeros", "ULP-SUB-07", "two profiles of zeros only")
+def _():
+    return profiled(columns_of=((21, 1), (50, 0)), values=((0, 0, 0), (0,)))
+
+
+@valid("profile-unfilled", "ULP-SUB-07", "a RESIDUAL substream without PROFILES whose span names a slot that is never filled")
+def _():
+    return coded_stream(RESIDUAL, n=60, header={"profile_slots": 4}, layout=[(0, 60, 3)])
+
+
+@valid("profile-unused", "ULP-PRF-01", "a profile that nothing uses")
+def _():
+    s = bytes_stream(profile_slots=1)
+    s.records.insert(0, Stream().profile(0, [3, -8, 40, -2, 17], 6).records[0])
+    return s
+
+
 def profile_record(s):
     return one_of(s, PROFILE)
 
 
-@reject("profile/slot", "baseline/profile-residual", "ULP-PRF-01", "slot 1 of 1 is filled")
+@reject("profile/slot", "baseline/profile-unused", "ULP-PRF-01", "slot 1 of 1 is filled", chunks=1)
 def _(s):
     profile_record(s).count = 1
 
 
-for _columns in (0, (1 << 20) + 1, (1 << 32) - 1):
+@reject("profile/columns-0", "baseline/profile-unused", "ULP-PRF-01", "a profile of no columns", chunks=1)
+def _(s):
+    profile_record(s).payload = struct.pack("<IB", 0, 2)
+
+
+for _columns in ((1 << 20) + 1, (1 << 32) - 1):
     @reject(f"profile/columns-{_columns}", "baseline/profile-one-column", "ULP-PRF-01", f"{_columns} columns")
     def _(s, columns=_columns):
         record = profile_record(s)
         record.payload = struct.pack("<I", columns) + record.payload[4:]
 
 
-@reject("profile/rice-8", "baseline/profile-rice-7", "ULP-PRF-01", "Rice parameter 8")
+@reject("profile/rice-8", "baseline/profile-unused", "ULP-PRF-01", "Rice parameter 8", chunks=1)
 def _(s):
-    record = profile_record(s)
-    record.payload = record.payload[:4] + b"\x08" + record.payload[5:]
+    s.records[0] = Stream().profile(0, [3, -8, 40, -2, 17], 8).records[0]
 
 
 for _rice, _value in ((0, 128), (7, 128), (3, -129)):

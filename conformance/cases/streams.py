@@ -183,14 +183,19 @@ def _(s):
     s.header["feature_set"], s.header["max_chunk_length"] = 255, 1 << 31
 
 
-for _field, _value in (("references", 17), ("bank_slots", 65), ("profile_slots", 4097), ("max_chunk_length", 0),
+for _field, _value in (("references", 17), ("bank_slots", 65), ("profile_slots", 4097),
                        ("max_chunk_length", (1 << 22) + 1)):
     @reject(f"header/baseline-{_field.replace('_', '-')}-{_value}", "baseline/raw-hello", "ULP-HDR-05",
             f"{_field} {_value} with feature set 0")
     def _(s, field=_field, value=_value):
         s.header[field] = value
 
-for _field, _value in (("bank_slots", 129), ("profile_slots", 4097), ("max_chunk_length", 0),
+@reject("header/max-chunk-length-0", "baseline/empty", "ULP-HDR-05", "max_chunk_length 0")
+def _(s):
+    s.header["max_chunk_length"] = 0
+
+
+for _field, _value in (("bank_slots", 129), ("profile_slots", 4097),
                        ("max_chunk_length", (1 << 26) + 1), ("max_chunk_length", (1 << 32) - 1)):
     @reject(f"{_field.replace('_', '-')}-{_value}", "extended/header-extended-small", "ULP-HDR-05",
             f"{_field} {_value} with feature set 1", error_class="limit")

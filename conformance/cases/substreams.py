@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT-0
 """§8 the fields of substreams."""
-from assemble.elements import BF16, BYTES, E4M3, F16, F32, F64, I8, I64, TYPES, U8, U16, U32
-from assemble.records import Kind, Stream
-from assemble.substreams import CONSTANT, MASK, PLAIN, PROFILES, RAW, RESIDUAL, SAME, Substream
+from assemble.elements import BF16, E4M3, F16, F32, F64, I64, TYPES, U8, U16, U32
+from assemble.records import Kind, Span, Stream
+from assemble.substreams import CONSTANT, MASK, PLAIN, PROFILES, RESIDUAL, SAME, Substream
 from assemble.tables import Bank, flat
 
 from . import data
@@ -23,7 +23,6 @@ def _():
 
 @valid("same-three-spans", "ULP-SUB-02 ULP-CHK-07", "SAME of three spans with references in another order")
 def _():
-    from assemble.records import Span
     reference = data.noise(300)
     s = Stream(reference[200:240] + reference[:40] + reference[1:101], [reference])
     s.layout([Kind(U16, U16)], [Span(0, 20, at=200), Span(0, 20, at=0), Span(0, 50, at=1)])
@@ -115,11 +114,17 @@ for _block in (5, 7, 21):
     def _(s, block=_block):
         sub_of(s).block = block
 
-for _lanes in (6, 255):
-    @reject(f"substream/lanes-{_lanes}", "baseline/residual-u16", "ULP-SUB-03", f"lanes is {_lanes}")
-    def _(s, lanes=_lanes):
-        sub_of(s).lanes = lanes
-        sub_of(s).data += bytes(256)
+@reject("substream/lanes-6", "baseline/flat-residual-bf16", "ULP-SUB-03", "lanes is 6, and there are 64")
+def _(s):
+    end = s.records.pop()
+    s.records.pop()
+    s.coded = 0
+    s.chunk(len(s.content), [s.code(0, len(s.content), RESIDUAL, lanes=6)]).add(end)
+
+
+@reject("substream/lanes-255", "baseline/residual-u16", "ULP-SUB-03", "lanes is 255")
+def _(s):
+    sub_of(s).lanes = 255
 
 
 @valid("residual-one-element", "ULP-SUB-03", "one element in one lane")
@@ -174,12 +179,34 @@ for _method, _element in ((RESIDUAL, BF16), (RESIDUAL, F64), (RESIDUAL, E4M3), (
     def _(method=_method, element=_element):
         return flat_stream(method, element, bank_class(element, method))
 
+def small_stream(method, element, kind):
+    """Residuals below 16, or zeros, whose tokens are the same in each class."""
+    reference = data.weights(element, 40)
+    content = [0] * 40 if method == PLAIN else data.step(element, reference, 2, size=3)
+    s = Stream(element.pack(content), [element.pack(reference)], bank_slots=1)
+    s.layout([Kind(element, element)], [(0, 40)])
+    s.bind(0, small_bank(kind))
+    return s.chunk(len(s.content), [s.code(0, len(s.content), method, lanes=1)]).end()
+
+
+def small_bank(kind):
+    fields = {"centre": 24, "window": 100} if kind == 3 else {}
+    return Bank(kind, [flat(16)], masks=[flat(256)], **fields)
+
+
+for _method, _element in ((RESIDUAL, BF16), (RESIDUAL, F64), (RESIDUAL, E4M3), (MASK, U16), (PLAIN, F32), (PLAIN, F64),
+                          (PLAIN, U32), (PLAIN, I64), (PLAIN, U8), (PLAIN, E4M3)):
+    @valid(f"small-{NAMES[_method]}-{_element.name.replace('_', '-')}", "ULP-SUB-04", f"{_element.name} by {NAMES[_method].upper()}"
+           " whose tokens would be the same in each class of banks")
+    def _(method=_method, element=_element):
+        return small_stream(method, element, bank_class(element, method))
+
 for _sibling, _wrong in (("residual-bf16", 0), ("residual-bf16", 2), ("residual-bf16", 3), ("residual-f64", 1),
                          ("residual-f8-e4m3", 1), ("plain-f32", 1), ("plain-f64", 2), ("plain-u32", 2), ("plain-i64", 1),
-                         ("plain-u8", 1), ("plain-f8-e4m3", 3)):
-    @reject(f"substream/class-{_sibling}-{_wrong}", f"baseline/flat-{_sibling}", "ULP-SUB-04", f"a bank of class {_wrong}")
+                         ("plain-u8", 1), ("plain-f8-e4m3", 3), ("mask-u16", 2)):
+    @reject(f"substream/class-{_sibling}-{_wrong}", f"baseline/small-{_sibling}", "ULP-SUB-04", f"a bank of class {_wrong}")
     def _(s, wrong=_wrong):
-        s.records[1] = Stream().bind(0, flat_bank(wrong)).records[0]
+        s.records[1] = Stream().bind(0, small_bank(wrong)).records[0]
 
 
 # --- shift
@@ -279,6 +306,12 @@ def _(s):
 
 @reject("substream/profile-slot-empty", "baseline/profile-some-spans", "ULP-SUB-07", "PROFILES, and the slot of a span was "
         "never filled")
+def _(s):
+    del s.records[1]
+
+
+@reject("substream/profile-of-zeros-empty", "baseline/profile-zeros", "ULP-SUB-07", "PROFILES, and the slot of a span was never "
+        "filled; zeros would do")
 def _(s):
     del s.records[1]
 

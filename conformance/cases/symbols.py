@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT-0
 """§10 from elements to symbols."""
-from assemble.elements import BF16, E4M3, E5M2, F16, F32, F64, FLOATS, I8, I16, I32, I64, U8, U16, U32, U64
+from assemble.elements import BF16, F16, F32, FLOATS, I8, I16, I32, I64, U8, U16, U32, U64
 from assemble.substreams import MASK, PLAIN, RESIDUAL
 from assemble.tables import ALPHABET, Bank, flat
 
@@ -110,6 +110,27 @@ def _():
     bank = blank_bank(U16, RESIDUAL, tables=2, element_base=-32768, element_steps=[1])
     return coded_stream(RESIDUAL, U16, bank=bank, n=100, header={"profile_slots": 1}, layout=[(0, 100, 0)],
                         profiles={0: [-128, 0, 1]}, options={"scale_base": -32768, "profiles": True})
+
+
+@valid("lambda-subnormal", "ULP-BNK-01", "exponent field 0 counts as 1: a threshold between what it gives and what 0 would")
+def _():
+    reference = [e << 7 | i for i in range(100) for e in (0, 1)]
+    bank = blank_bank(BF16, RESIDUAL, tables=2, element_base=-10, element_steps=[12])
+    return coded_stream(RESIDUAL, BF16, BF16.pack(data.step(BF16, reference, 3)), BF16.pack(reference), bank=bank,
+                        options={"scale_base": -532})
+
+
+@valid("lambda-shifted", "ULP-SUB-05", "shift lowers the mantissa bits that λ counts: f32 by RESIDUAL and MASK with shift 16 and "
+       "thresholds all along")
+def _():
+    streams = []
+    content, reference = pair(F32, 400)
+    content = F32.pack([u >> 16 << 16 for u in F32.unpack(content)])
+    for method in (RESIDUAL, MASK):
+        bank = blank_bank(F32, method, tables=16, mask_tables=16 * (method == MASK), element_base=-30,
+                          element_steps=[4] * 15, **({"mask_base": -30, "mask_steps": [4] * 15} if method == MASK else {}))
+        streams.append(coded_stream(method, F32, content, reference, bank=bank, options={"scale_base": -65, "shift": 16}))
+    return streams
 
 
 # --- 10.3 residuals
