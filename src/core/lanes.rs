@@ -51,8 +51,8 @@ impl<'a> Lanes<'a> {
     pub fn symbol(&mut self, lane: usize, slots: &[DecodeEntry]) -> u8 {
         let x = &mut self.states[lane & (LANES - 1)];
         let entry = slots.get((*x & 0xFFF) as usize).copied().unwrap_or(0);
-        let frequency = ((entry >> 8) & 0xFFF) + 1;
-        *x = frequency.wrapping_mul(*x >> FREQUENCY_BITS).wrapping_add(entry >> 20);
+        let frequency = (entry >> 20) + 1;
+        *x = frequency.wrapping_mul(*x >> FREQUENCY_BITS).wrapping_add((entry >> 8) & 0xFFF);
         #[allow(clippy::cast_possible_truncation)]
         {
             entry as u8

@@ -11,8 +11,9 @@ use crate::core::element::{Class, ElementType};
 use crate::core::model::Model;
 use crate::decode::parts::{Part, parts};
 use crate::decode::slots::{LazyBank, Slots};
-use crate::decode::substream::Substream;
+use crate::decode::substream::{Job, Substream};
 use crate::error::{Error, Result};
+use crate::kernel::Kernel;
 use crate::wire::chunk_header::{ChunkHeader, Method, SubstreamHeader};
 use crate::wire::layout::Layout;
 
@@ -282,7 +283,7 @@ impl Prepared {
         };
         let bank = self.bank.as_ref().ok_or(Error::Order("no bank"))?;
         let profiles = self.profile_values(chunk);
-        Substream {
+        let substream = Substream {
             model,
             element: self.element,
             shift: self.header.shift,
@@ -291,8 +292,8 @@ impl Prepared {
             scale_base: self.header.scale_base,
             bank: bank.decoders(),
             profiles: &profiles,
-        }
-        .decode(data, reference, out)
+        };
+        Job { substream, data, reference, out }.decode(Some(Kernel::active()))
     }
 
     /// Profile value of each element; empty where profiles are not used.

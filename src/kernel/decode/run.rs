@@ -1,0 +1,698 @@
+//! The rows of RESIDUAL and PLAIN substreams, one after the other (spec §10.3, §10.4, §11).
+
+use crate::core::bank::{DecodeGroup, TokenClass};
+use crate::core::element::Class;
+use crate::core::lambda::clamp16;
+use crate::core::lanes::{LANES, Lanes};
+use crate::core::plain::PlainTokens;
+use crate::core::residual::{Ring, unzigzag};
+use crate::core::token::LengthTokens;
+use crate::error::{Error, Result};
+use crate::kernel::decode::vector::{Task, Vector};
+use crate::kernel::decode::{ROW, Rows, ZERO_BLOCK};
+
+/// Residuals against a reference.
+pub(super) const RESIDUAL: u8 = 0;
+/// Integers without reference.
+pub(super) const INTEGERS: u8 = 1;
+/// Floats without reference.
+pub(super) const FLOATS: u8 = 2;
+
+pub(super) const WORDS_ENDED: &str = "the words end too early";
+pub(super) const OUTSIDE_RING: &str = "a residual outside its ring";
+
+/// Bytes of words that a row takes at most: in the token step and in each of the at most four raw-bit passes two for each lane.
+pub(super) const WINDOW: usize = 5 * 2 * LANES;
+
+/// The lanes' states and their words.
+pub(super) struct Coder<'a, S: Vector> {
+    pub(super) s: S,
+    pub(super) x: [S::V; 2],
+    words: &'a [u8],
+    at: usize,
+    /// End of the words in `words`.
+    limit: usize,
+    /// Bytes of words before `words`.
+    before: usize,
+    tail: &'a Tail,
+}
+
+impl<'a, S: Vector> Coder<'a, S> {
+    #[inline(always)]
+    pub(super) fn new(s: S, states: &[u32; LANES], words: &'a [u8], tail: &'a Tail) -> Self {
+        Self { s, x: load_32_numbers(s, states), words, at: 0, limit: words.len(), before: 0, tail }
+    }
+
+    /// The words of the next row and what may be read behind them, if no row has taken more words than there are.
+    #[inline(always)]
+    pub(super) fn window(&mut self) -> Option<&'a [u8; WINDOW]> {
+        let window = self.words.get(self.at..).and_then(<[u8]>::first_chunk);
+        if window.is_some() { window } else { self.window_of_tail() }
+    }
+
+    #[cold]
+    fn window_of_tail(&mut self) -> Option<&'a [u8; WINDOW]> {
+        if self.limit == self.words.len() {
+            self.at = self.at.checked_sub(self.tail.before)?;
+            self.words = &self.tail.bytes;
+            self.before = self.tail.before;
+            self.limit = self.tail.length;
+        }
+        self.words.get(self.at..).and_then(<[u8]>::first_chunk)
+    }
+
+    /// Refills lanes from `window`, of which `used` bytes are used.
+    #[inline(always)]
+    fn renormalise(&mut self, window: &[u8; WINDOW], used: &mut usize) {
+        for x in &mut self.x {
+            // A lane takes one word at most each time, so these 32 bytes are within the window.
+            let Some(words) = window.get(*used..).and_then(<[u8]>::first_chunk) else { return };
+            let (refilled, bytes) = self.s.renormalise(*x, words);
+            *x = refilled;
+            *used += bytes;
+        }
+    }
+
+    /// Token step of a row, with the tables of λ − base = `index`.
+    #[inline(always)]
+    pub(super) fn tokens(
+        &mut self,
+        group: &DecodeGroup,
+        index: [S::V; 2],
+        window: &[u8; WINDOW],
+        used: &mut usize,
+    ) -> [S::V; 2] {
+        let s = self.s;
+        let mut tokens = index;
+        for ((x, index), token) in self.x.iter_mut().zip(index).zip(&mut tokens) {
+            let entry = s.look_up(group, index, *x);
+            let high = s.shr_by::<12>(*x);
+            let bias = s.and(s.shr_by::<8>(entry), s.splat(0xFFF));
+            // frequency · high + bias, where the entry has frequency − 1.
+            *x = s.add(s.mul(s.shr_by::<20>(entry), high), s.add(high, bias));
+            *token = s.and(entry, s.splat(0xFF));
+        }
+        self.renormalise(window, used);
+        tokens
+    }
+
+    /// Pass `done / 16` of the raw bits of a row, which have `bits` in all; gives them at their place.
+    #[inline(always)]
+    fn pass(&mut self, bits: [S::V; 2], done: u32, window: &[u8; WINDOW], used: &mut usize) -> [S::V; 2] {
+        let s = self.s;
+        let mut raw = bits;
+        for ((x, bits), raw) in self.x.iter_mut().zip(bits).zip(&mut raw) {
+            let mut take = bits;
+            if done > 0 {
+                take = s.max(s.sub(take, s.splat(done)), s.splat(0));
+            }
+            take = s.min(take, s.splat(16));
+            *raw = s.without(*x, s.shl(s.splat(u32::MAX), take));
+            *x = s.shr(*x, take);
+        }
+        self.renormalise(window, used);
+        raw
+    }
+
+    #[inline(always)]
+    fn more_than(&self, bits: [S::V; 2], done: u32) -> bool {
+        let s = self.s;
+        let most = s.max(bits[0], bits[1]);
+        if done == 0 {
+            return s.any(most);
+        }
+        s.any(s.max(s.sub(most, s.splat(done)), s.splat(0)))
+    }
+
+    /// All raw bits of a row, `bits` in each lane, at most 32.
+    #[inline(always)]
+    pub(super) fn raw_bits(&mut self, bits: [S::V; 2], window: &[u8; WINDOW], used: &mut usize) -> [S::V; 2] {
+        let s = self.s;
+        let mut raw = [s.splat(0); 2];
+        if self.more_than(bits, 0) {
+            raw = self.pass(bits, 0, window, used);
+            if self.more_than(bits, 16) {
+                let above = self.pass(bits, 16, window, used);
+                for (raw, above) in raw.iter_mut().zip(above) {
+                    *raw = s.or(*raw, s.shl_by::<16>(above));
+                }
+            }
+        }
+        raw
+    }
+
+    /// All raw bits of a row, at most 64 in each lane: the low and the high halves.
+    #[inline(always)]
+    pub(super) fn raw_bits_64(
+        &mut self,
+        bits: [S::V; 2],
+        window: &[u8; WINDOW],
+        used: &mut usize,
+    ) -> ([S::V; 2], [S::V; 2]) {
+        let s = self.s;
+        let low = self.raw_bits(bits, window, used);
+        let mut high = [s.splat(0); 2];
+        if self.more_than(bits, 32) {
+            high = self.pass(bits, 32, window, used);
+            if self.more_than(bits, 48) {
+                let above = self.pass(bits, 48, window, used);
+                for (high, above) in high.iter_mut().zip(above) {
+                    *high = s.or(*high, s.shl_by::<16>(above));
+                }
+            }
+        }
+        (low, high)
+    }
+
+    /// Counts a row's words as used; whether they were there.
+    #[inline(always)]
+    pub(super) fn advance(&mut self, used: usize) -> bool {
+        self.at += used;
+        self.at <= self.limit
+    }
+
+    /// Gives the states and the unused words back.
+    #[inline(always)]
+    pub(super) fn give_back(&self, lanes: &mut Lanes<'_>) {
+        let (states, words) = lanes.parts();
+        store_32_numbers(self.s, self.x, states);
+        *words = words.get(self.before + self.at..).unwrap_or(&[]);
+    }
+}
+
+#[inline(always)]
+pub(super) fn load_32_numbers<S: Vector>(s: S, from: &[u32; ROW]) -> [S::V; 2] {
+    let (halves, _) = from.as_chunks::<16>();
+    match halves {
+        [a, b] => [s.load(a), s.load(b)],
+        _ => [s.splat(0); 2],
+    }
+}
+
+#[inline(always)]
+pub(super) fn store_32_numbers<S: Vector>(s: S, v: [S::V; 2], to: &mut [u32; ROW]) {
+    let (halves, _) = to.as_chunks_mut::<16>();
+    for (half, v) in halves.iter_mut().zip(v) {
+        s.store(v, half);
+    }
+}
+
+/// The last words of a run, with zeros behind so that whole rows can be read to the end.
+pub(super) struct Tail {
+    bytes: [u8; 2 * WINDOW],
+    /// Bytes that are words.
+    length: usize,
+    /// Bytes of words before these.
+    before: usize,
+}
+
+impl Tail {
+    /// The last [`WINDOW`] bytes of `words`, or all.
+    pub(super) fn new(words: &[u8]) -> Self {
+        let mut bytes = [0; 2 * WINDOW];
+        let length = words.len().min(WINDOW);
+        let before = words.len() - length;
+        if let (Some(to), Some(from)) = (bytes.get_mut(..length), words.get(before..)) {
+            to.copy_from_slice(from);
+        }
+        Self { bytes, length, before }
+    }
+}
+
+/// Numbers that stay the same in all rows, sixteen times each.
+pub(super) struct Constants<S: Vector> {
+    shift: S::V,
+    mantissa: S::V,
+    exponent: S::V,
+    least: S::V,
+    ring: S::V,
+    /// Sign bit of a float, 0 for integers.
+    top: S::V,
+    /// What a residual across zero turns, 0 for integers.
+    across: S::V,
+    /// Bits that no magnitude has.
+    excess: S::V,
+    signed: bool,
+    low: S::V,
+    low_mask: S::V,
+    sign: S::V,
+    sign_place: S::V,
+    above_exponent: S::V,
+    token_exponent: S::V,
+    token_place: S::V,
+    escaped: S::V,
+    usual: S::V,
+}
+
+impl<S: Vector> Constants<S> {
+    #[inline(always)]
+    pub(super) fn new(s: S, rows: &Rows<'_>) -> Self {
+        let ring = Ring::new(rows.element, rows.shift);
+        let shift = u32::from(rows.shift);
+        let (mut mantissa, mut exponent) = (0, 0);
+        if let Class::Float { mantissa: m, exponent: e, .. } = rows.element.class() {
+            mantissa = m.saturating_sub(shift);
+            exponent = (1 << e) - 1;
+        }
+        let float = ring.float;
+        #[allow(clippy::cast_possible_truncation)]
+        let narrow = |v: u64| v as u32;
+        let (mut sign, mut top) = (0, 0);
+        if let TokenClass::Plain(form) = rows.bank.class {
+            (sign, top) = (u32::from(form.sign), u32::from(form.top));
+        }
+        let low = mantissa.saturating_sub(top);
+        Self {
+            shift: s.splat(shift),
+            mantissa: s.splat(mantissa),
+            exponent: s.splat(exponent),
+            least: s.splat(u32::from(float)),
+            ring: s.splat(narrow(ring.mask)),
+            top: s.splat(if float { narrow(ring.top) } else { 0 }),
+            across: s.splat(if float { narrow(ring.top - 1) } else { 0 }),
+            excess: s.splat(!narrow(ring.mask >> 1)),
+            signed: rows.element.class() == Class::Signed && rows.element.width() > 1,
+            low: s.splat(low),
+            low_mask: s.splat(((1u64 << low.min(32)) - 1) as u32),
+            sign: s.splat(sign),
+            sign_place: s.splat(ring.bits - 1),
+            above_exponent: s.splat(!exponent),
+            token_exponent: s.splat(sign + top),
+            token_place: s.splat(sign),
+            escaped: s.splat(ring.bits),
+            usual: s.splat(low + 1 - sign),
+        }
+    }
+
+    /// Whether a magnitude lies outside the ring.
+    #[inline(always)]
+    pub(super) fn exceeded(&self, s: S, magnitudes: [S::V; 2]) -> bool {
+        s.any(s.and(s.or(magnitudes[0], magnitudes[1]), self.excess))
+    }
+}
+
+/// Decoding of one substream's rows. `W` is the element's width in bytes.
+struct Run<'a, 'r, S: Vector, const KIND: u8, const W: usize> {
+    coder: Coder<'a, S>,
+    rows: &'a Rows<'r>,
+    out: &'a mut [u8],
+    constants: Constants<S>,
+    /// First element of the next row.
+    at: usize,
+    /// End of the block's whole rows.
+    end: usize,
+    /// Next block.
+    block: usize,
+    /// λ − base of the block, but for profile and reference.
+    index: S::V,
+    scale: i32,
+    /// Bits that must not be there.
+    bad: S::V,
+    words_ended: bool,
+}
+
+impl<'a, 'r, S: Vector, const KIND: u8, const W: usize> Run<'a, 'r, S, KIND, W> {
+    #[inline(always)]
+    fn new(s: S, rows: &'a Rows<'r>, states: &[u32; LANES], words: &'a [u8], tail: &'a Tail, out: &'a mut [u8]) -> Self {
+        Self {
+            coder: Coder::new(s, states, words, tail),
+            rows,
+            out,
+            constants: Constants::new(s, rows),
+            at: 0,
+            end: 0,
+            block: 0,
+            index: s.splat(0),
+            scale: 0,
+            bad: s.splat(0),
+            words_ended: false,
+        }
+    }
+
+    /// Goes on to the next block with whole rows; whether there is one.
+    #[inline(always)]
+    fn next_block(&mut self) -> bool {
+        let whole = self.out.len() / W / ROW * ROW;
+        let length = if self.rows.block == 0 { whole } else { 1 << self.rows.block };
+        while let Some(&scale) = self.rows.scales.get(self.block) {
+            let start = self.block * length;
+            self.block += 1;
+            if scale != ZERO_BLOCK && start < whole {
+                self.at = start;
+                self.end = whole.min(start + length);
+                self.scale = scale;
+                let mut index = scale - self.rows.bank.elements.base();
+                if let (RESIDUAL, Class::Float { bias, mantissa, .. }) = (KIND, self.rows.element.class()) {
+                    index += 4 * (bias + mantissa.cast_signed() - i32::from(self.rows.shift));
+                }
+                self.index = self.coder.s.splat(index.cast_unsigned());
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Decodes the next row; whether there was one, and words for it.
+    #[inline(always)]
+    fn step(&mut self) -> bool {
+        if self.at == self.end && !self.next_block() {
+            return false;
+        }
+        let Some(window) = self.coder.window() else { return false };
+        let mut used = 0;
+        let s = self.coder.s;
+        let c = &self.constants;
+        let zero = [s.splat(0); 2];
+        let mut index = [self.index; 2];
+        if !self.rows.profiles.is_empty() {
+            let profiles: Option<&[i8; ROW]> = self.rows.profiles.get(self.at..).and_then(<[i8]>::first_chunk);
+            if let Some([a, b]) = profiles.map(|p| p.as_chunks::<16>().0) {
+                index = [s.add(index[0], s.load_i8(a)), s.add(index[1], s.load_i8(b))];
+            }
+        }
+        let group = &self.rows.bank.elements;
+        let bad;
+        if W == 8 {
+            bad = self.wide_row(index, window, &mut used);
+        } else {
+            let elements;
+            match KIND {
+                RESIDUAL => {
+                    let mut reference = load_row::<S, W>(s, self.rows.reference, self.at);
+                    for (reference, index) in reference.iter_mut().zip(&mut index) {
+                        *reference = s.shr(*reference, c.shift);
+                        let e = s.max(s.and(s.shr(*reference, c.mantissa), c.exponent), c.least);
+                        *index = s.sub(*index, s.shl_by::<2>(e));
+                    }
+                    let tokens = self.coder.tokens(group, index, window, &mut used);
+                    let magnitudes = lengths::<S, W>(&mut self.coder, tokens, window, &mut used);
+                    elements = [
+                        residual(s, c, tokens[0], magnitudes[0], reference[0]),
+                        residual(s, c, tokens[1], magnitudes[1], reference[1]),
+                    ];
+                    bad = s.and(s.or(magnitudes[0], magnitudes[1]), c.excess);
+                }
+                INTEGERS => {
+                    let tokens = self.coder.tokens(group, index, window, &mut used);
+                    let magnitudes = lengths::<S, W>(&mut self.coder, tokens, window, &mut used);
+                    elements =
+                        [integer(s, c, tokens[0], magnitudes[0]), integer(s, c, tokens[1], magnitudes[1])];
+                    bad = s.and(s.or(magnitudes[0], magnitudes[1]), c.excess);
+                }
+                _ => {
+                    let tokens = self.coder.tokens(group, index, window, &mut used);
+                    let bits = [plain_bits(s, c, tokens[0]), plain_bits(s, c, tokens[1])];
+                    let raw = self.coder.raw_bits(bits, window, &mut used);
+                    let base = s.splat(self.rows.bank.elements.base().cast_unsigned());
+                    let mut wrong = zero;
+                    let mut made = zero;
+                    for i in 0..2 {
+                        let lambda = s.add(index[i], base);
+                        let lambda = s.min(s.max(lambda, s.splat((-32768i32).cast_unsigned())), s.splat(32767));
+                        (made[i], wrong[i]) = plain(s, c, tokens[i], raw[i], s.add(s.sar_by::<2>(lambda), self.offset()));
+                    }
+                    elements = made;
+                    bad = s.or(wrong[0], wrong[1]);
+                }
+            }
+            let shifted = [s.shl(elements[0], c.shift), s.shl(elements[1], c.shift)];
+            store_row::<S, W>(s, shifted, self.out, self.at);
+        }
+        if !self.coder.advance(used) {
+            self.words_ended = true;
+            return false;
+        }
+        self.bad = s.or(self.bad, bad);
+        self.at += ROW;
+        true
+    }
+
+    /// bias − centre of plain tokens.
+    #[inline(always)]
+    fn offset(&self) -> S::V {
+        let centre = if let TokenClass::Plain(form) = self.rows.bank.class { form.centre } else { 0 };
+        let bias = if let Class::Float { bias, .. } = self.rows.element.class() { bias } else { 0 };
+        self.coder.s.splat((bias - i32::from(centre)).cast_unsigned())
+    }
+
+    /// A row of 64-bit elements: steps as vectors, the rest number by number.
+    #[inline(always)]
+    fn wide_row(&mut self, index: [S::V; 2], window: &[u8; WINDOW], used: &mut usize) -> S::V {
+        let s = self.coder.s;
+        let ring = Ring::new(self.rows.element, self.rows.shift);
+        let shift = self.rows.shift;
+        let mut references = [0u64; ROW];
+        let mut index = index;
+        if KIND == RESIDUAL {
+            let bytes = self.rows.reference.get(8 * self.at..).unwrap_or(&[]);
+            for (reference, bytes) in references.iter_mut().zip(bytes.as_chunks().0) {
+                *reference = u64::from_le_bytes(*bytes) >> shift;
+            }
+            if let Class::Float { mantissa, exponent, .. } = self.rows.element.class() {
+                let (mantissa, mask) = (mantissa - u32::from(shift).min(mantissa), (1 << exponent) - 1);
+                #[allow(clippy::cast_possible_truncation)]
+                let exponents = references.map(|r| 4 * ((r >> mantissa) & mask).max(1) as u32);
+                for (index, e) in index.iter_mut().zip(load_32_numbers(s, &exponents)) {
+                    *index = s.sub(*index, e);
+                }
+            }
+        }
+        let tokens = self.coder.tokens(&self.rows.bank.elements, index, window, used);
+        let bits = if KIND == FLOATS {
+            let c = &self.constants;
+            [plain_bits(s, c, tokens[0]), plain_bits(s, c, tokens[1])]
+        } else {
+            [wide_bits(s, tokens[0]), wide_bits(s, tokens[1])]
+        };
+        let (low, high) = self.coder.raw_bits_64(bits, window, used);
+        let mut arrays = [[0u32; ROW]; 4];
+        for (array, v) in arrays.iter_mut().zip([tokens, low, high, index]) {
+            store_32_numbers(s, v, array);
+        }
+        let [tokens, low, high, index] = &arrays;
+        let lengths = LengthTokens::for_width(8);
+        let plain = match self.rows.bank.class {
+            TokenClass::Plain(form) if KIND == FLOATS => PlainTokens::new(self.rows.element, shift, form),
+            _ => None,
+        };
+        let signed = self.rows.element.class() == Class::Signed;
+        let base = self.rows.bank.elements.base();
+        let mut bad = false;
+        let bytes = self.out.get_mut(8 * self.at..).unwrap_or(&mut []);
+        for (i, bytes) in bytes.as_chunks_mut().0.iter_mut().take(ROW).enumerate() {
+            let raw = u64::from(low[i]) | u64::from(high[i]) << 32;
+            #[allow(clippy::cast_possible_truncation)]
+            let token = tokens[i] as u8;
+            let element = if let Some(plain) = plain {
+                let pattern = plain.pattern(token, raw, clamp16(index[i].cast_signed() + base));
+                bad |= pattern.is_none();
+                pattern.unwrap_or(0)
+            } else {
+                let z = lengths.base(token).wrapping_add(raw << 1);
+                bad |= z > ring.mask;
+                match KIND {
+                    RESIDUAL => ring.unzigzag(z, references[i]),
+                    _ if signed => unzigzag(z) & ring.mask,
+                    _ => z,
+                }
+            };
+            *bytes = (element << shift).to_le_bytes();
+        }
+        s.splat(u32::from(bad))
+    }
+
+    /// Writes the states back, and tells what went wrong first.
+    #[inline(always)]
+    fn finish(&self, lanes: &mut Lanes<'_>) -> Result<()> {
+        self.coder.give_back(lanes);
+        if self.coder.s.any(self.bad) {
+            return Err(Error::Entropy(match KIND {
+                RESIDUAL => OUTSIDE_RING,
+                INTEGERS => "an integer outside its ring",
+                _ => "an exponent outside its field",
+            }));
+        }
+        if self.words_ended { Err(Error::Entropy(WORDS_ENDED)) } else { Ok(()) }
+    }
+}
+
+/// The elements of a row, widened.
+#[inline(always)]
+fn load_row<S: Vector, const W: usize>(s: S, bytes: &[u8], at: usize) -> [S::V; 2] {
+    let bytes = bytes.get(W * at..).unwrap_or(&[]);
+    match W {
+        1 => {
+            if let Some([a, b]) = bytes.first_chunk::<32>().map(|row| row.as_chunks::<16>().0) {
+                return [s.load_8(a), s.load_8(b)];
+            }
+        }
+        2 => {
+            if let Some([a, b]) = bytes.first_chunk::<64>().map(|row| row.as_chunks::<32>().0) {
+                return [s.load_16(a), s.load_16(b)];
+            }
+        }
+        _ => {
+            if let Some([a, b]) = bytes.first_chunk::<128>().map(|row| row.as_chunks::<64>().0) {
+                return [s.load_32(a), s.load_32(b)];
+            }
+        }
+    }
+    [s.splat(0); 2]
+}
+
+/// Stores the elements of a row.
+#[inline(always)]
+fn store_row<S: Vector, const W: usize>(s: S, v: [S::V; 2], bytes: &mut [u8], at: usize) {
+    let bytes = bytes.get_mut(W * at..).unwrap_or(&mut []);
+    match W {
+        1 => {
+            if let Some(row) = bytes.first_chunk_mut() {
+                s.store_8(v, row);
+            }
+        }
+        2 => {
+            if let Some(row) = bytes.first_chunk_mut() {
+                s.store_16(v, row);
+            }
+        }
+        _ => {
+            if let Some([a, b]) = bytes.first_chunk_mut::<128>().map(|row| row.as_chunks_mut::<64>().0) {
+                s.store_32(v[0], a);
+                s.store_32(v[1], b);
+            }
+        }
+    }
+}
+
+/// Raw bits of length tokens and z >> 1 of each lane: elements of at most 32 bits.
+#[inline(always)]
+pub(super) fn lengths<S: Vector, const W: usize>(
+    coder: &mut Coder<'_, S>,
+    tokens: [S::V; 2],
+    window: &[u8; WINDOW],
+    used: &mut usize,
+) -> [S::V; 2] {
+    let s = coder.s;
+    if W == 1 {
+        return [s.shr_by::<1>(tokens[0]), s.shr_by::<1>(tokens[1])];
+    }
+    let bits = [length_bits(s, tokens[0]), length_bits(s, tokens[1])];
+    let raw = coder.raw_bits(bits, window, used);
+    [magnitude(s, tokens[0], bits[0], raw[0]), magnitude(s, tokens[1], bits[1], raw[1])]
+}
+
+/// Raw bits of a length token with two refinement bits: (token − 8) / 8 from 16 on.
+#[inline(always)]
+fn length_bits<S: Vector>(s: S, token: S::V) -> S::V {
+    s.shr_by::<3>(s.sub(s.max(token, s.splat(8)), s.splat(8)))
+}
+
+/// Raw bits of a length token with one refinement bit: (token − 8) / 4 from 16 on.
+#[inline(always)]
+pub(super) fn wide_bits<S: Vector>(s: S, token: S::V) -> S::V {
+    s.select(s.greater(token, s.splat(15)), s.shr_by::<2>(s.sub(token, s.splat(8))), s.splat(0))
+}
+
+/// Raw bits of a plain token.
+#[inline(always)]
+fn plain_bits<S: Vector>(s: S, c: &Constants<S>, token: S::V) -> S::V {
+    let bits = s.select(s.equal(token, s.splat(1)), c.escaped, c.usual);
+    s.select(s.equal(token, s.splat(0)), s.splat(0), bits)
+}
+
+/// z >> 1: tokens up to 7 are z; the others have 4 + two bits in front of the raw bits, if any, and the sign.
+#[inline(always)]
+fn magnitude<S: Vector>(s: S, token: S::V, bits: S::V, raw: S::V) -> S::V {
+    let half = s.shr_by::<1>(token);
+    let lead = s.or(s.and(half, s.splat(3)), s.splat(4));
+    let lead = s.select(s.greater(token, s.splat(7)), lead, half);
+    s.or(s.shl(lead, bits), raw)
+}
+
+/// The integer of a token and z >> 1.
+#[inline(always)]
+fn integer<S: Vector>(s: S, c: &Constants<S>, token: S::V, magnitude: S::V) -> S::V {
+    if c.signed {
+        s.and(outward(s, token, magnitude), c.ring)
+    } else {
+        s.or(s.shl_by::<1>(magnitude), s.and(token, s.splat(1)))
+    }
+}
+
+/// The outward residual of z >> 1 and the token, whose lowest bit is that of z.
+#[inline(always)]
+fn outward<S: Vector>(s: S, token: S::V, magnitude: S::V) -> S::V {
+    let negative = s.sub(s.splat(0), s.and(token, s.splat(1)));
+    s.xor(magnitude, negative)
+}
+
+/// The element, by token and z >> 1.
+///
+/// Outward from the reference u, of sign S: v = (u or top) + o. Where v ≥ top zero is not crossed, and the element has magnitude v − top and sign S;
+/// else it is v with all bits but S turned.
+#[inline(always)]
+pub(super) fn residual<S: Vector>(s: S, c: &Constants<S>, token: S::V, magnitude: S::V, reference: S::V) -> S::V {
+    let v = s.and(s.add(s.or(reference, c.top), outward(s, token, magnitude)), c.ring);
+    let same_side = s.xor(v, s.without(c.top, reference));
+    let crossed = s.equal(s.and(v, c.top), s.splat(0));
+    s.select(crossed, s.xor(same_side, c.across), same_side)
+}
+
+/// The pattern of a plain float and, where it is none, some bits; `offset` is (λ >> 2) + bias − centre.
+#[inline(always)]
+fn plain<S: Vector>(s: S, c: &Constants<S>, token: S::V, raw: S::V, offset: S::V) -> (S::V, S::V) {
+    let t = s.sub(token, s.splat(2));
+    let sign = s.or(s.and(t, c.sign), s.shr(raw, c.low));
+    let e = s.add(s.shr(t, c.token_exponent), offset);
+    let mantissa = s.or(s.and(raw, c.low_mask), s.shl(s.shr(t, c.token_place), c.low));
+    // The lowest bit of the shifted token is the top mantissa bit where the form has it, else the exponent's: the sum sets both.
+    let made = s.add(mantissa, s.shl(offset, c.mantissa));
+    let made = s.or(made, s.shl(sign, c.sign_place));
+    let is_pattern = s.greater(token, s.splat(1));
+    (s.select(is_pattern, made, raw), s.select(is_pattern, s.and(e, c.above_exponent), s.splat(0)))
+}
+
+/// One substream.
+pub(super) struct Single<'t, 'r, 'l, const KIND: u8, const W: usize> {
+    pub(super) rows: &'t Rows<'r>,
+    pub(super) lanes: &'t mut Lanes<'l>,
+    pub(super) out: &'t mut [u8],
+}
+
+impl<const KIND: u8, const W: usize> Task for Single<'_, '_, '_, KIND, W> {
+    type Output = Result<()>;
+
+    #[inline(always)]
+    fn run<S: Vector>(self, s: S) -> Result<()> {
+        let (states, words) = self.lanes.parts();
+        let tail = Tail::new(words);
+        let mut run = Run::<S, KIND, W>::new(s, self.rows, states, words, &tail, self.out);
+        while run.step() {}
+        run.finish(self.lanes)
+    }
+}
+
+/// Two substreams side by side.
+pub(super) struct Pair<'t, 'r, 'l, const KIND: u8, const W: usize>(pub(super) [Single<'t, 'r, 'l, KIND, W>; 2]);
+
+impl<const KIND: u8, const W: usize> Task for Pair<'_, '_, '_, KIND, W> {
+    type Output = [Result<()>; 2];
+
+    #[inline(always)]
+    fn run<S: Vector>(self, s: S) -> [Result<()>; 2] {
+        let [a, b] = self.0;
+        let (states, words) = a.lanes.parts();
+        let tail_a = Tail::new(words);
+        let mut run_a = Run::<S, KIND, W>::new(s, a.rows, states, words, &tail_a, a.out);
+        let (states, words) = b.lanes.parts();
+        let tail_b = Tail::new(words);
+        let mut run_b = Run::<S, KIND, W>::new(s, b.rows, states, words, &tail_b, b.out);
+        // The one that stops first has nothing to do in the calls that follow.
+        let (mut more_a, mut more_b) = (true, true);
+        while more_a | more_b {
+            more_a = more_a && run_a.step();
+            more_b = more_b && run_b.step();
+        }
+        [run_a.finish(a.lanes), run_b.finish(b.lanes)]
+    }
+}
