@@ -14,7 +14,7 @@ use crate::core::word::Word;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::kernel::decode::{
-    ROW, ROW_OF_GROUPS, Rows, ZERO_BLOCK, decode_changed, decode_groups, decode_rows, decode_two,
+    Engine, ROW, ROW_OF_GROUPS, Rows, ZERO_BLOCK, decode_changed, decode_groups, decode_rows, decode_two,
 };
 use crate::with_word;
 
@@ -59,41 +59,41 @@ struct Started<'a> {
 }
 
 impl<'a> Job<'a> {
-    /// Decodes the elements: with a kernel, or without any by the scalar code that kernels are measured by.
+    /// Decodes the elements. [`Kernel::Scalar`] stands for the code below, which all others must agree with.
     ///
     /// # Errors
     /// Violated rules of the entropy coder or of the tokens.
-    pub fn decode(mut self, kernel: Option<Kernel>) -> Result<()> {
+    pub fn decode(mut self, kernel: Kernel) -> Result<()> {
         let mut started = self.start()?;
-        let kernel = kernel.filter(|_| started.lanes.count() == ROW);
+        let engine = Engine::new(kernel).filter(|_| started.lanes.count() == ROW);
         let mut done = 0;
-        if let (Some(kernel), Some(rows)) = (kernel, self.rows(&started.scales)) {
-            decode_rows(kernel, &rows, &mut started.lanes, self.out)?;
+        if let (Some(engine), Some(rows)) = (engine, self.rows(&started.scales)) {
+            decode_rows(engine, &rows, &mut started.lanes, self.out)?;
             done = self.whole_rows();
         }
-        self.rest(started, kernel, done)
+        self.rest(started, engine, done)
     }
 
     /// Decodes two jobs side by side, which takes less time than one after the other.
-    pub fn decode_two(mut first: Self, mut second: Self, kernel: Option<Kernel>) -> [Result<()>; 2] {
+    pub fn decode_two(mut first: Self, mut second: Self, kernel: Kernel) -> [Result<()>; 2] {
         let started = [first.start(), second.start()];
-        let ([Ok(a), Ok(b)], Some(kernel)) = (started, kernel) else {
+        let ([Ok(a), Ok(b)], Some(engine)) = (started, Engine::new(kernel)) else {
             return [first.decode(kernel), second.decode(kernel)];
         };
         let (mut a, mut b) = (a, b);
         let both = a.lanes.count() == ROW && b.lanes.count() == ROW;
         let rows = [first.rows(&a.scales), second.rows(&b.scales)];
         let ([Some(rows_a), Some(rows_b)], true) = (rows, both) else {
-            return [first.decode(Some(kernel)), second.decode(Some(kernel))];
+            return [first.decode(kernel), second.decode(kernel)];
         };
         let done = [first.whole_rows(), second.whole_rows()];
         let [of_a, of_b] = decode_two(
-            kernel,
+            engine,
             (&rows_a, &mut a.lanes, &mut *first.out),
             (&rows_b, &mut b.lanes, &mut *second.out),
         );
-        let kernel = Some(kernel);
-        [of_a.and_then(|()| first.rest(a, kernel, done[0])), of_b.and_then(|()| second.rest(b, kernel, done[1]))]
+        let engine = Some(engine);
+        [of_a.and_then(|()| first.rest(a, engine, done[0])), of_b.and_then(|()| second.rest(b, engine, done[1]))]
     }
 
     /// Reads the lanes' states and decodes the scales.
@@ -135,7 +135,7 @@ impl<'a> Job<'a> {
     }
 
     /// Decodes elements `done` and on, and checks the end.
-    fn rest(self, started: Started<'_>, kernel: Option<Kernel>, done: usize) -> Result<()> {
+    fn rest(self, started: Started<'_>, engine: Option<Engine>, done: usize) -> Result<()> {
         let Self { substream, reference, out, .. } = self;
         let Started { mut lanes, scales } = started;
         let width = substream.element.width();
@@ -146,7 +146,7 @@ impl<'a> Job<'a> {
             }
             Model::Mask => {
                 out.copy_from_slice(reference.get(..out.len()).ok_or(Error::Extent("reference"))?);
-                with_word!(width, W => substream.mask::<W>(&mut lanes, &scales, kernel, reference, out))?;
+                with_word!(width, W => substream.mask::<W>(&mut lanes, &scales, engine, reference, out))?;
             }
             Model::Plain => {
                 match substream.bank.class {
@@ -186,7 +186,7 @@ impl Substream<'_> {
                     previous
                 });
             }
-            lanes.renormalise()?;
+            lanes.check()?;
         }
         Ok(scales)
     }
@@ -231,7 +231,7 @@ impl Substream<'_> {
     ) -> Result<()> {
         let ring = Ring::new(self.element, self.shift);
         let term = ExponentTerm::new(self.element, self.shift);
-        let tokens = LengthTokens::for_width(W::BYTES);
+        let tokens = LengthTokens::for_width(W::BYTES).table();
         for (start, end, scale) in self.blocks(scales, done, out.len() / W::BYTES) {
             let mut at = start;
             while at < end {
@@ -245,12 +245,12 @@ impl Substream<'_> {
                     let lambda = clamp16(self.base(scale, at + lane) + term.map_or(0, |t| t.of(r)));
                     references[lane] = r;
                     symbols[lane] = lanes.symbol(lane, self.bank.elements.slots(lambda));
-                    bits[lane] = tokens.raw_bits(symbols[lane]);
+                    bits[lane] = tokens.raw_bits[usize::from(symbols[lane])];
                 }
-                lanes.renormalise()?;
+                lanes.check()?;
                 lanes.raw_bits(&bits[..row], &mut raw)?;
                 for lane in 0..row {
-                    let z = tokens.base(symbols[lane]).wrapping_add(raw[lane] << 1);
+                    let z = tokens.base[usize::from(symbols[lane])].wrapping_add(raw[lane] << 1);
                     if z > ring.mask {
                         return Err(Error::Entropy("a residual outside its ring"));
                     }
@@ -287,29 +287,29 @@ impl Substream<'_> {
         &self,
         lanes: &mut Lanes<'_>,
         scales: &[i32],
-        kernel: Option<Kernel>,
+        engine: Option<Engine>,
         reference: &[u8],
         out: &mut [u8],
     ) -> Result<()> {
         let count = out.len() / W::BYTES;
         clear_low_bits::<W>(out, self.shift);
-        let rows = kernel.filter(|_| lanes.count() == ROW).map(|kernel| {
+        let rows = engine.map(|engine| {
             let Self { model, element, shift, block, bank, profiles, .. } = *self;
             let reference = reference.get(..count * W::BYTES).unwrap_or(&[]);
-            (kernel, Rows { model, element, shift, block, scales, bank, profiles, reference })
+            (engine, Rows { model, element, shift, block, scales, bank, profiles, reference })
         });
         // The elements that differ.
         let mut changed: Vec<u32> = Vec::new();
         let mut done = 0;
-        if let Some((kernel, rows)) = &rows {
-            decode_groups(*kernel, rows, lanes, &mut changed)?;
+        if let Some((engine, rows)) = &rows {
+            decode_groups(*engine, rows, lanes, &mut changed)?;
             done = count / ROW_OF_GROUPS * ROW_OF_GROUPS;
         }
         self.groups::<W>(lanes, scales, done, reference, count, &mut changed)?;
         let mut changed = changed.as_slice();
-        if let Some((kernel, rows)) = &rows {
+        if let Some((engine, rows)) = &rows {
             let (whole, rest) = changed.split_at(changed.len() / ROW * ROW);
-            decode_changed(*kernel, rows, lanes, whole, out)?;
+            decode_changed(*engine, rows, lanes, whole, out)?;
             changed = rest;
         }
         self.changed::<W>(lanes, scales, reference, changed, out)
@@ -349,7 +349,7 @@ impl Substream<'_> {
                         }
                     }
                 }
-                lanes.renormalise()?;
+                lanes.check()?;
                 at += 8 * row;
             }
         }
@@ -367,7 +367,7 @@ impl Substream<'_> {
     ) -> Result<()> {
         let ring = Ring::new(self.element, self.shift);
         let term = ExponentTerm::new(self.element, self.shift);
-        let tokens = LengthTokens::for_width(W::BYTES);
+        let tokens = LengthTokens::for_width(W::BYTES).table();
         for row in changed.chunks(lanes.count()) {
             let mut references = [0u64; LANES];
             let mut symbols = [0u8; LANES];
@@ -381,12 +381,12 @@ impl Substream<'_> {
                 let lambda = clamp16(self.base(scale, i) + term.map_or(0, |t| t.of(r)));
                 references[lane] = r;
                 symbols[lane] = lanes.symbol(lane, self.bank.elements.slots(lambda));
-                bits[lane] = tokens.raw_bits(symbols[lane]);
+                bits[lane] = tokens.raw_bits[usize::from(symbols[lane])];
             }
-            lanes.renormalise()?;
+            lanes.check()?;
             lanes.raw_bits(&bits[..row.len()], &mut raw)?;
             for (lane, &i) in row.iter().enumerate() {
-                let z = tokens.base(symbols[lane]).wrapping_add(raw[lane] << 1);
+                let z = tokens.base[usize::from(symbols[lane])].wrapping_add(raw[lane] << 1);
                 if z > ring.mask {
                     return Err(Error::Entropy("a residual outside its ring"));
                 }
@@ -417,7 +417,7 @@ impl Substream<'_> {
                     symbols[lane] = lanes.symbol(lane, self.bank.elements.slots(lambdas[lane]));
                     bits[lane] = tokens.raw_bits(symbols[lane]);
                 }
-                lanes.renormalise()?;
+                lanes.check()?;
                 lanes.raw_bits(&bits[..row], &mut raw)?;
                 for lane in 0..row {
                     let u = tokens
@@ -439,7 +439,7 @@ impl Substream<'_> {
         out: &mut [u8],
     ) -> Result<()> {
         let ring = Ring::new(self.element, self.shift);
-        let tokens = LengthTokens::for_width(W::BYTES);
+        let tokens = LengthTokens::for_width(W::BYTES).table();
         let signed = self.element.class() == Class::Signed && W::BYTES > 1;
         for (start, end, scale) in self.blocks(scales, done, out.len() / W::BYTES) {
             let mut at = start;
@@ -451,12 +451,12 @@ impl Substream<'_> {
                 for lane in 0..row {
                     let lambda = clamp16(self.base(scale, at + lane));
                     symbols[lane] = lanes.symbol(lane, self.bank.elements.slots(lambda));
-                    bits[lane] = tokens.raw_bits(symbols[lane]);
+                    bits[lane] = tokens.raw_bits[usize::from(symbols[lane])];
                 }
-                lanes.renormalise()?;
+                lanes.check()?;
                 lanes.raw_bits(&bits[..row], &mut raw)?;
                 for lane in 0..row {
-                    let z = tokens.base(symbols[lane]).wrapping_add(raw[lane] << 1);
+                    let z = tokens.base[usize::from(symbols[lane])].wrapping_add(raw[lane] << 1);
                     if z > ring.mask {
                         return Err(Error::Entropy("an integer outside its ring"));
                     }

@@ -10,7 +10,6 @@ mod avx512;
 mod mask;
 #[cfg(target_arch = "aarch64")]
 mod neon;
-mod portable;
 
 use crate::core::bank::{DecodeBank, TokenClass};
 use crate::core::element::ElementType;
@@ -18,7 +17,7 @@ use crate::core::lanes::Lanes;
 use crate::core::model::Model;
 use crate::error::Result;
 use crate::kernel::Kernel;
-use vector::Task;
+use vector::{Task, Vector};
 
 /// Lanes of a row: other numbers of lanes have no kernels.
 pub const ROW: usize = 32;
@@ -81,8 +80,8 @@ macro_rules! with_shape {
 ///
 /// # Errors
 /// As the scalar code: ULP-ENT-03, ULP-PLN-01, 02.
-pub fn decode_rows(kernel: Kernel, rows: &Rows<'_>, lanes: &mut Lanes<'_>, out: &mut [u8]) -> Result<()> {
-    with_shape!(rows, KIND, WIDTH => enter(kernel, run::Single::<KIND, WIDTH> { rows, lanes, out }))
+pub fn decode_rows(engine: Engine, rows: &Rows<'_>, lanes: &mut Lanes<'_>, out: &mut [u8]) -> Result<()> {
+    with_shape!(rows, KIND, WIDTH => engine.enter(run::Single::<KIND, WIDTH> { rows, lanes, out }))
 }
 
 /// MASK: decodes the whole rows of 32 groups outside ZERO blocks and appends the places of the elements that differ.
@@ -90,12 +89,12 @@ pub fn decode_rows(kernel: Kernel, rows: &Rows<'_>, lanes: &mut Lanes<'_>, out: 
 /// # Errors
 /// ULP-ENT-03.
 pub fn decode_groups(
-    kernel: Kernel,
+    engine: Engine,
     rows: &Rows<'_>,
     lanes: &mut Lanes<'_>,
     changed: &mut Vec<u32>,
 ) -> Result<()> {
-    enter(kernel, mask::Groups { rows, lanes, changed })
+    engine.enter(mask::Groups { rows, lanes, changed })
 }
 
 /// MASK: decodes the elements at the places in `changed`, whole rows of 32.
@@ -103,17 +102,17 @@ pub fn decode_groups(
 /// # Errors
 /// ULP-ENT-03, ULP-PLN-02.
 pub fn decode_changed(
-    kernel: Kernel,
+    engine: Engine,
     rows: &Rows<'_>,
     lanes: &mut Lanes<'_>,
     changed: &[u32],
     out: &mut [u8],
 ) -> Result<()> {
     match rows.element.width() {
-        1 => enter(kernel, mask::Changed::<1> { rows, lanes, changed, out }),
-        2 => enter(kernel, mask::Changed::<2> { rows, lanes, changed, out }),
-        4 => enter(kernel, mask::Changed::<4> { rows, lanes, changed, out }),
-        _ => enter(kernel, mask::Changed::<8> { rows, lanes, changed, out }),
+        1 => engine.enter(mask::Changed::<1> { rows, lanes, changed, out }),
+        2 => engine.enter(mask::Changed::<2> { rows, lanes, changed, out }),
+        4 => engine.enter(mask::Changed::<4> { rows, lanes, changed, out }),
+        _ => engine.enter(mask::Changed::<8> { rows, lanes, changed, out }),
     }
 }
 
@@ -122,16 +121,16 @@ pub type Substream<'t, 'r, 'l> = (&'t Rows<'r>, &'t mut Lanes<'l>, &'t mut [u8])
 
 /// Decodes two substreams side by side, which takes less time than one after the other: each row of a substream waits for the row before.
 pub fn decode_two<'l>(
-    kernel: Kernel,
+    engine: Engine,
     first: Substream<'_, '_, 'l>,
     second: Substream<'_, '_, 'l>,
 ) -> [Result<()>; 2] {
     if first.0.shape() != second.0.shape() {
-        return [first, second].map(|(rows, lanes, out)| decode_rows(kernel, rows, lanes, out));
+        return [first, second].map(|(rows, lanes, out)| decode_rows(engine, rows, lanes, out));
     }
     with_shape!(first.0, KIND, WIDTH => {
         let pair = [first, second].map(|(rows, lanes, out)| run::Single::<KIND, WIDTH> { rows, lanes, out });
-        enter(kernel, run::Pair(pair))
+        engine.enter(run::Pair(pair))
     })
 }
 
@@ -142,22 +141,44 @@ impl Rows<'_> {
     }
 }
 
-/// Runs a task with a kernel, with the portable one where the machine lacks it.
-#[inline(always)]
-fn enter<T: Task>(kernel: Kernel, task: T) -> T::Output {
-    use vector::Vector;
+/// A kernel that this machine can run.
+#[derive(Clone, Copy)]
+pub struct Engine(Instructions);
+
+#[derive(Clone, Copy)]
+enum Instructions {
     #[cfg(target_arch = "x86_64")]
-    {
-        if let (Kernel::Avx512, Some(s)) = (kernel, avx512::Avx512::new()) {
-            return s.enter(task);
-        }
-        if let (Kernel::Avx2 | Kernel::Avx512, Some(s)) = (kernel, avx2::Avx2::new()) {
-            return s.enter(task);
-        }
-    }
+    Avx512(avx512::Avx512),
+    #[cfg(target_arch = "x86_64")]
+    Avx2(avx2::Avx2),
     #[cfg(target_arch = "aarch64")]
-    if let Kernel::Neon = kernel {
-        return neon::Neon::new().enter(task);
+    Neon(neon::Neon),
+}
+
+impl Engine {
+    /// The vector kernel of that name; `None` where there is none or the machine cannot run it, and scalar code has to do.
+    #[must_use]
+    pub fn new(kernel: Kernel) -> Option<Self> {
+        match kernel {
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Avx512 => avx512::Avx512::new().map(|s| Self(Instructions::Avx512(s))),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Avx2 => avx2::Avx2::new().map(|s| Self(Instructions::Avx2(s))),
+            #[cfg(target_arch = "aarch64")]
+            Kernel::Neon => Some(Self(Instructions::Neon(neon::Neon::new()))),
+            _ => None,
+        }
     }
-    portable::Portable.enter(task)
+
+    #[inline(always)]
+    fn enter<T: Task>(self, task: T) -> T::Output {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512(s) => s.enter(task),
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2(s) => s.enter(task),
+            #[cfg(target_arch = "aarch64")]
+            Instructions::Neon(s) => s.enter(task),
+        }
+    }
 }
