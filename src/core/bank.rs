@@ -63,7 +63,7 @@ pub struct Bank {
 /// Tables of a group (masks, elements) made ready for decoding, with the table of each λ.
 ///
 /// Invariant, on which kernels rely: there is at least one table, `entries` holds 4096 entries for each, and `map` and `offsets` name only tables that
-/// are there. [`DecodeGroup::new`] sees to it, nothing changes a group later.
+/// are there, the first 0. [`DecodeGroup::new`] sees to it, nothing changes a group later.
 #[derive(Clone, Debug)]
 pub struct DecodeGroup {
     base: i32,
@@ -84,6 +84,7 @@ impl DecodeGroup {
         #[allow(clippy::cast_possible_truncation)]
         let last = (tables.len().max(1) - 1).min(255) as u8;
         let mut map = TableMap::new(thresholds).bytes().map(|table| table.min(last));
+        map[0] = 0;
         // λ ends at 32767: what lies beyond is as the last.
         let base = i32::from(thresholds.base);
         let top = usize::try_from(i32::from(i16::MAX) - base).unwrap_or(0);

@@ -129,7 +129,7 @@ impl Case {
         };
         let lanes = if byte(5) % 4 == 0 { byte(5) / 4 % 6 } else { 5 };
         let count = usize::from(u16::from_le_bytes([byte(6), byte(7)])) % 5000;
-        let mut tables = |random: &mut Random, alphabet| {
+        let tables = |random: &mut Random, alphabet| {
             let number = 1 + random.below(31) as usize;
             let steps = (1..number).map(|_| 1 + random.below(8) as u8).collect();
             let base = match random.below(8) {
@@ -212,7 +212,7 @@ impl Case {
         let mut steps = Vec::new();
         let length = if self.block == 0 { count.max(1) } else { 1 << self.block };
         let mut scales = vec![i32::from(self.scale_base)];
-        let mut symbol = |lane: usize, table: &FrequencyTable, symbol: u8| {
+        let symbol = |lane: usize, table: &FrequencyTable, symbol: u8| {
             let entry = encode_table(table)[usize::from(symbol)];
             assert!(entry.frequency > 0);
             Step::Symbol { lane, frequency: entry.frequency.into(), cumulative: entry.cumulative.into() }

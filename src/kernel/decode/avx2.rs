@@ -103,24 +103,10 @@ impl Vector for Avx2 {
     }
 
     #[inline(always)]
-    fn load_8(self, from: &[u8; 16]) -> V {
-        let (halves, _) = from.as_chunks::<8>();
-        // SAFETY: 8 bytes each are read, at any alignment, and the halves have them.
-        unsafe { pair!(i => _mm256_cvtepu8_epi32(_mm_loadl_epi64(halves[i].as_ptr().cast()))) }
-    }
-
-    #[inline(always)]
     fn load_i8(self, from: &[i8; 16]) -> V {
         let (halves, _) = from.as_chunks::<8>();
         // SAFETY: 8 bytes each are read, at any alignment, and the halves have them.
         unsafe { pair!(i => _mm256_cvtepi8_epi32(_mm_loadl_epi64(halves[i].as_ptr().cast()))) }
-    }
-
-    #[inline(always)]
-    fn load_16(self, from: &[u8; 32]) -> V {
-        let (halves, _) = from.as_chunks::<16>();
-        // SAFETY: 16 bytes each are read, at any alignment, and the halves have them.
-        unsafe { pair!(i => _mm256_cvtepu16_epi32(_mm_loadu_si128(halves[i].as_ptr().cast()))) }
     }
 
     #[inline(always)]
@@ -141,16 +127,6 @@ impl Vector for Avx2 {
         });
         // SAFETY: 32 bytes are written, at any alignment, and `to` has them.
         unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), bytes) }
-    }
-
-    #[inline(always)]
-    fn store_16(self, v: [V; 2], to: &mut [u8; 64]) {
-        for (half, v) in to.as_chunks_mut::<32>().0.iter_mut().zip(v) {
-            // Packing works within 128 bits; the quarters come out as 0 2 1 3.
-            let words = has!(_mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packus_epi32(v[0], v[1])));
-            // SAFETY: 32 bytes are written, at any alignment, and `half` has them.
-            unsafe { _mm256_storeu_si256(half.as_mut_ptr().cast(), words) }
-        }
     }
 
     #[inline(always)]
@@ -256,37 +232,182 @@ impl Vector for Avx2 {
     }
 
     #[inline(always)]
-    fn look_up(self, group: &DecodeGroup, index: V, x: V) -> V {
+    fn less_by(self, a: V, b: V) -> V {
+        both!(i => _mm256_subs_epu16(a[i], b[i]))
+    }
+
+    #[inline(always)]
+    fn offsets(self, group: &DecodeGroup, index: V) -> V {
         let index = self.min(self.max(index, self.splat(0)), self.splat(255));
         // SAFETY: the index is in 0…255, and there are 256 offsets.
-        let offset = unsafe { pair!(i => _mm256_i32gather_epi32::<4>(group.offsets().as_ptr().cast(), index[i])) };
-        let at = self.or(self.and(x, self.splat(0xFFF)), offset);
-        // SAFETY: an offset is 4096 · a table of the map, and `at` lies in that table's 4096 entries, which are there by the invariant of `DecodeGroup`.
+        unsafe { pair!(i => _mm256_i32gather_epi32::<4>(group.offsets().as_ptr().cast(), index[i])) }
+    }
+
+    #[inline(always)]
+    unsafe fn entries(self, group: &DecodeGroup, offsets: V, x: V) -> V {
+        let at = self.or(self.and(x, self.splat(0xFFF)), offsets);
+        // SAFETY: the offsets are 4096 · a table of the group's map, so `at` lies in that table's 4096 entries, which are there by the invariant of
+        // `DecodeGroup`.
         unsafe { pair!(i => _mm256_i32gather_epi32::<4>(group.entries().as_ptr().cast(), at[i])) }
     }
 
     #[inline(always)]
-    fn renormalise(self, x: V, words: &[u8; 32]) -> (V, usize) {
-        let low = self.equal(self.shr_by::<16>(x), self.splat(0));
-        let sets = both!(i => _mm256_movemask_ps(_mm256_castsi256_ps(low[i])).cast_unsigned() as usize & 0xFF);
+    fn renormalise(self, x: [V; 2], words: &[u8; 64]) -> ([V; 2], usize) {
         let mut x = x;
         let mut used = 0;
-        for ((x, low), set) in x.iter_mut().zip(low).zip(sets) {
-            // The second eight lanes begin at most 16 bytes later.
-            let Some(words) = words.get(used..).and_then(<[u8]>::first_chunk::<16>) else { break };
-            // SAFETY: 16 and 8 bytes are read, at any alignment, and `words` and the row of `SPREAD` have them.
-            let (words, spread) = unsafe {
-                (
-                    _mm256_cvtepu16_epi32(_mm_loadu_si128(words.as_ptr().cast())),
-                    _mm256_cvtepu8_epi32(_mm_loadl_epi64(SPREAD[set].as_ptr().cast())),
-                )
-            };
-            *x = has!({
-                let next = _mm256_permutevar8x32_epi32(words, spread);
-                _mm256_blendv_epi8(*x, _mm256_or_si256(_mm256_slli_epi32::<16>(*x), next), low)
-            });
-            used += 2 * set.count_ones() as usize;
+        for half in &mut x {
+            let low = self.equal(self.shr_by::<16>(*half), self.splat(0));
+            for i in 0..2 {
+                let set = has!(_mm256_movemask_ps(_mm256_castsi256_ps(low[i]))).cast_unsigned() as usize & 0xFF;
+                // SAFETY: 16 bytes are read, at any alignment, at `used`: at most 16 for each of the three steps before, of 64; and 8 bytes, which the row of
+                // `SPREAD` has.
+                let (next, spread) = unsafe {
+                    (
+                        _mm256_cvtepu16_epi32(_mm_loadu_si128(words.as_ptr().add(used).cast())),
+                        _mm256_cvtepu8_epi32(_mm_loadl_epi64(SPREAD[set].as_ptr().cast())),
+                    )
+                };
+                half[i] = has!({
+                    let next = _mm256_permutevar8x32_epi32(next, spread);
+                    _mm256_blendv_epi8(half[i], _mm256_or_si256(_mm256_slli_epi32::<16>(half[i]), next), low[i])
+                });
+                used += 2 * set.count_ones() as usize;
+            }
         }
         (x, used)
+    }
+
+    type M16 = V;
+    type Bits = __m128i;
+
+    #[inline(always)]
+    fn splat_16(self, value: u16) -> V {
+        [has!(_mm256_set1_epi16(value.cast_signed())); 2]
+    }
+
+    #[inline(always)]
+    fn bits_16(self, bits: u32) -> __m128i {
+        has!(_mm_cvtsi32_si128(bits.cast_signed()))
+    }
+
+    #[inline(always)]
+    fn load_8_as_16(self, from: &[u8; 32]) -> V {
+        let (halves, _) = from.as_chunks::<16>();
+        // SAFETY: 16 bytes each are read, at any alignment, and the halves have them.
+        unsafe { pair!(i => _mm256_cvtepu8_epi16(_mm_loadu_si128(halves[i].as_ptr().cast()))) }
+    }
+
+    #[inline(always)]
+    fn load_i8_as_16(self, from: &[i8; 32]) -> V {
+        let (halves, _) = from.as_chunks::<16>();
+        // SAFETY: 16 bytes each are read, at any alignment, and the halves have them.
+        unsafe { pair!(i => _mm256_cvtepi8_epi16(_mm_loadu_si128(halves[i].as_ptr().cast()))) }
+    }
+
+    #[inline(always)]
+    fn load_32_words(self, from: &[u8; 64]) -> V {
+        self.load_32(from)
+    }
+
+    #[inline(always)]
+    fn store_16_as_8(self, v: V, to: &mut [u8; 32]) {
+        let bytes = has!({
+            let low = _mm256_set1_epi16(0xFF);
+            let packed = _mm256_packus_epi16(_mm256_and_si256(v[0], low), _mm256_and_si256(v[1], low));
+            // Packing works within 128 bits; the quarters come out as 0 2 1 3.
+            _mm256_permute4x64_epi64::<0b11_01_10_00>(packed)
+        });
+        // SAFETY: 32 bytes are written, at any alignment, and `to` has them.
+        unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), bytes) }
+    }
+
+    #[inline(always)]
+    fn store_32_words(self, v: V, to: &mut [u8; 64]) {
+        self.store_32(v, to);
+    }
+
+    #[inline(always)]
+    fn low_bytes(self, v: [V; 2]) -> V {
+        let low = self.splat(0xFF);
+        self.pack([self.and(v[0], low), self.and(v[1], low)])
+    }
+
+    #[inline(always)]
+    fn pack(self, v: [V; 2]) -> V {
+        // Packing works within 128 bits; the quarters come out as 0 2 1 3.
+        both!(i => _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packus_epi32(v[i][0], v[i][1])))
+    }
+
+    #[inline(always)]
+    fn pack_signed(self, v: [V; 2]) -> V {
+        // Packing works within 128 bits; the quarters come out as 0 2 1 3.
+        both!(i => _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi32(v[i][0], v[i][1])))
+    }
+
+    #[inline(always)]
+    fn add_16(self, a: V, b: V) -> V {
+        both!(i => _mm256_add_epi16(a[i], b[i]))
+    }
+
+    #[inline(always)]
+    fn sub_16(self, a: V, b: V) -> V {
+        both!(i => _mm256_sub_epi16(a[i], b[i]))
+    }
+
+    #[inline(always)]
+    fn max_16(self, a: V, b: V) -> V {
+        both!(i => _mm256_max_epi16(a[i], b[i]))
+    }
+
+    #[inline(always)]
+    fn equal_16(self, a: V, b: V) -> V {
+        both!(i => _mm256_cmpeq_epi16(a[i], b[i]))
+    }
+
+    #[inline(always)]
+    fn greater_16(self, a: V, b: V) -> V {
+        both!(i => _mm256_cmpgt_epi16(a[i], b[i]))
+    }
+
+    #[inline(always)]
+    fn any_16(self, m: V) -> bool {
+        self.any(m)
+    }
+
+    #[inline(always)]
+    fn select_16(self, m: V, a: V, b: V) -> V {
+        self.select(m, a, b)
+    }
+
+    #[inline(always)]
+    fn shl_16(self, a: V, bits: V) -> V {
+        // There is no such shift: a product with 2^bits, whose low and high bytes are looked up. Bits of 16 and more give what they give.
+        both!(i => {
+            let low = _mm256_broadcastsi128_si256(_mm_setr_epi8(1, 2, 4, 8, 16, 32, 64, -128, 0, 0, 0, 0, 0, 0, 0, 0));
+            let high = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 64, -128));
+            // The upper byte of each number picks entry 0 of `low`, which is cut off, and entry 0 of `high`.
+            let low = _mm256_and_si256(_mm256_shuffle_epi8(low, bits[i]), _mm256_set1_epi16(0xFF));
+            let high = _mm256_slli_epi16::<8>(_mm256_shuffle_epi8(high, bits[i]));
+            _mm256_mullo_epi16(a[i], _mm256_or_si256(low, high))
+        })
+    }
+
+    #[inline(always)]
+    fn shl_16_by(self, a: V, bits: __m128i) -> V {
+        both!(i => _mm256_sll_epi16(a[i], bits))
+    }
+
+    #[inline(always)]
+    fn shr_16_by(self, a: V, bits: __m128i) -> V {
+        both!(i => _mm256_srl_epi16(a[i], bits))
+    }
+
+    #[inline(always)]
+    fn offsets_16(self, group: &DecodeGroup, index: V) -> [V; 2] {
+        let wide = both!(i => {
+            let index = _mm256_min_epi16(_mm256_max_epi16(index[i], _mm256_setzero_si256()), _mm256_set1_epi16(255));
+            [_mm256_cvtepu16_epi32(_mm256_castsi256_si128(index)), _mm256_cvtepu16_epi32(_mm256_extracti128_si256::<1>(index))]
+        });
+        [self.offsets(group, wide[0]), self.offsets(group, wide[1])]
     }
 }

@@ -191,7 +191,11 @@ impl<const W: usize> Task for Changed<'_, '_, '_, W> {
                 }
                 bad = outside;
             } else {
-                let magnitudes = lengths::<S, W>(&mut coder, tokens, window, &mut used);
+                let magnitudes = if W == 1 {
+                    [s.shr_by::<1>(tokens[0]), s.shr_by::<1>(tokens[1])]
+                } else {
+                    lengths(&mut coder, tokens, window, &mut used)
+                };
                 #[allow(clippy::cast_possible_truncation)]
                 let reference = load_32_numbers(s, &references.map(|r| r as u32));
                 let made = [

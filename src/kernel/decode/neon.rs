@@ -97,16 +97,6 @@ impl Vector for Neon {
     }
 
     #[inline(always)]
-    fn load_8(self, from: &[u8; 16]) -> V {
-        // SAFETY: 16 bytes are read, and `from` has them.
-        let bytes = unsafe { vld1q_u8(from.as_ptr()) };
-        has!({
-            let (a, b) = (vmovl_u8(vget_low_u8(bytes)), vmovl_high_u8(bytes));
-            [vmovl_u16(vget_low_u16(a)), vmovl_high_u16(a), vmovl_u16(vget_low_u16(b)), vmovl_high_u16(b)]
-        })
-    }
-
-    #[inline(always)]
     fn load_i8(self, from: &[i8; 16]) -> V {
         // SAFETY: 16 bytes are read, and `from` has them.
         let bytes = unsafe { vld1q_s8(from.as_ptr()) };
@@ -115,12 +105,6 @@ impl Vector for Neon {
             let wide = [vmovl_s16(vget_low_s16(a)), vmovl_high_s16(a), vmovl_s16(vget_low_s16(b)), vmovl_high_s16(b)];
             four!(i => vreinterpretq_u32_s32(wide[i]))
         })
-    }
-
-    #[inline(always)]
-    fn load_16(self, from: &[u8; 32]) -> V {
-        // SAFETY: 8 bytes each are read at bytes 0, 8, 16 and 24 of 32.
-        unsafe { four!(i => vmovl_u16(vreinterpret_u16_u8(vld1_u8(from.as_ptr().add(8 * i))))) }
     }
 
     #[inline(always)]
@@ -139,16 +123,6 @@ impl Vector for Neon {
             });
             // SAFETY: 16 bytes are written, and `half` has them.
             unsafe { vst1q_u8(half.as_mut_ptr(), bytes) }
-        }
-    }
-
-    #[inline(always)]
-    fn store_16(self, v: [V; 2], to: &mut [u8; 64]) {
-        for (half, v) in to.as_chunks_mut::<32>().0.iter_mut().zip(v) {
-            // SAFETY: 8 bytes each are written at bytes 0, 8, 16 and 24 of 32.
-            unsafe {
-                four!(i => vst1_u8(half.as_mut_ptr().add(8 * i), vreinterpret_u8_u16(vmovn_u32(v[i]))));
-            }
         }
     }
 
@@ -254,23 +228,32 @@ impl Vector for Neon {
     }
 
     #[inline(always)]
-    fn look_up(self, group: &DecodeGroup, index: V, x: V) -> V {
-        let (mut indices, mut states) = ([0; 16], [0; 16]);
-        self.store(self.min(self.max(index, self.splat(0)), self.splat(255)), &mut indices);
-        self.store(self.and(x, self.splat(0xFFF)), &mut states);
-        let (offsets, entries) = (group.offsets(), group.entries());
-        let mut found = [0; 16];
-        for ((found, index), slot) in found.iter_mut().zip(indices).zip(states) {
-            let at = offsets[(index & 255) as usize] + slot;
-            *found = entries.get(at as usize).copied().unwrap_or(0);
-        }
-        self.load(&found)
+    fn less_by(self, a: V, b: V) -> V {
+        has!(four!(i => words(vqsubq_u16(halves(a[i]), halves(b[i])))))
     }
 
     #[inline(always)]
-    fn renormalise(self, mut x: V, words: &[u8; 32]) -> (V, usize) {
+    fn offsets(self, group: &DecodeGroup, index: V) -> V {
+        let mut indices = [0; 16];
+        self.store(self.min(self.max(index, self.splat(0)), self.splat(255)), &mut indices);
+        let offsets = group.offsets();
+        self.load(&indices.map(|index| offsets[(index & 255) as usize]))
+    }
+
+    #[inline(always)]
+    unsafe fn entries(self, group: &DecodeGroup, offsets: V, x: V) -> V {
+        let mut at = [0; 16];
+        self.store(self.or(self.and(x, self.splat(0xFFF)), offsets), &mut at);
+        // SAFETY: the offsets are 4096 · a table of the group's map, so `at` lies in that table's 4096 entries, which are there by the invariant of
+        // `DecodeGroup`.
+        self.load(&at.map(|at| unsafe { *group.entries().get_unchecked(at as usize) }))
+    }
+
+    #[inline(always)]
+    fn renormalise(self, x: [V; 2], words: &[u8; 64]) -> ([V; 2], usize) {
+        let mut x = x;
         let mut used = 0;
-        for x in &mut x {
+        for x in x.as_flattened_mut() {
             // Each four lanes begin at most 8 bytes after the four before.
             let Some(words) = words.get(used..).and_then(<[u8]>::first_chunk::<8>) else { break };
             let low = has!(vcltq_u32(*x, vdupq_n_u32(1 << 16)));
@@ -287,4 +270,140 @@ impl Vector for Neon {
         }
         (x, used)
     }
+
+    type M16 = V;
+    type Bits = int16x8_t;
+
+    #[inline(always)]
+    fn splat_16(self, value: u16) -> V {
+        [words(has!(vdupq_n_u16(value))); 4]
+    }
+
+    #[inline(always)]
+    #[allow(clippy::cast_possible_truncation)]
+    fn bits_16(self, bits: u32) -> int16x8_t {
+        has!(vdupq_n_s16(bits as i16))
+    }
+
+    #[inline(always)]
+    fn load_8_as_16(self, from: &[u8; 32]) -> V {
+        // SAFETY: 8 bytes each are read at bytes 0, 8, 16 and 24 of 32.
+        unsafe { four!(i => words(vmovl_u8(vld1_u8(from.as_ptr().add(8 * i))))) }
+    }
+
+    #[inline(always)]
+    fn load_i8_as_16(self, from: &[i8; 32]) -> V {
+        // SAFETY: 8 bytes each are read at bytes 0, 8, 16 and 24 of 32.
+        unsafe { four!(i => vreinterpretq_u32_s16(vmovl_s8(vld1_s8(from.as_ptr().add(8 * i))))) }
+    }
+
+    #[inline(always)]
+    fn load_32_words(self, from: &[u8; 64]) -> V {
+        self.load_32(from)
+    }
+
+    #[inline(always)]
+    fn store_16_as_8(self, v: V, to: &mut [u8; 32]) {
+        // SAFETY: 8 bytes each are written at bytes 0, 8, 16 and 24 of 32.
+        unsafe {
+            four!(i => vst1_u8(to.as_mut_ptr().add(8 * i), vmovn_u16(halves(v[i]))));
+        }
+    }
+
+    #[inline(always)]
+    fn store_32_words(self, v: V, to: &mut [u8; 64]) {
+        self.store_32(v, to);
+    }
+
+    #[inline(always)]
+    fn low_bytes(self, v: [V; 2]) -> V {
+        let low = self.splat(0xFF);
+        self.pack([self.and(v[0], low), self.and(v[1], low)])
+    }
+
+    #[inline(always)]
+    fn pack(self, v: [V; 2]) -> V {
+        let v = v.as_flattened();
+        has!(four!(i => words(vcombine_u16(vmovn_u32(v[2 * i]), vmovn_u32(v[2 * i + 1])))))
+    }
+
+    #[inline(always)]
+    fn pack_signed(self, v: [V; 2]) -> V {
+        self.pack(v)
+    }
+
+    #[inline(always)]
+    fn add_16(self, a: V, b: V) -> V {
+        has!(four!(i => words(vaddq_u16(halves(a[i]), halves(b[i])))))
+    }
+
+    #[inline(always)]
+    fn sub_16(self, a: V, b: V) -> V {
+        has!(four!(i => words(vsubq_u16(halves(a[i]), halves(b[i])))))
+    }
+
+    #[inline(always)]
+    fn max_16(self, a: V, b: V) -> V {
+        has!(four!(i => vreinterpretq_u32_s16(vmaxq_s16(vreinterpretq_s16_u32(a[i]), vreinterpretq_s16_u32(b[i])))))
+    }
+
+    #[inline(always)]
+    fn equal_16(self, a: V, b: V) -> V {
+        has!(four!(i => words(vceqq_u16(halves(a[i]), halves(b[i])))))
+    }
+
+    #[inline(always)]
+    fn greater_16(self, a: V, b: V) -> V {
+        has!(four!(i => words(vcgtq_s16(vreinterpretq_s16_u32(a[i]), vreinterpretq_s16_u32(b[i])))))
+    }
+
+    #[inline(always)]
+    fn any_16(self, m: V) -> bool {
+        self.any(m)
+    }
+
+    #[inline(always)]
+    fn select_16(self, m: V, a: V, b: V) -> V {
+        self.select(m, a, b)
+    }
+
+    #[inline(always)]
+    fn shl_16(self, a: V, bits: V) -> V {
+        has!(four!(i => words(vshlq_u16(halves(a[i]), vreinterpretq_s16_u32(bits[i])))))
+    }
+
+    #[inline(always)]
+    fn shl_16_by(self, a: V, bits: int16x8_t) -> V {
+        has!(four!(i => words(vshlq_u16(halves(a[i]), bits))))
+    }
+
+    #[inline(always)]
+    fn shr_16_by(self, a: V, bits: int16x8_t) -> V {
+        has!(four!(i => words(vshlq_u16(halves(a[i]), vnegq_s16(bits)))))
+    }
+
+    #[inline(always)]
+    fn offsets_16(self, group: &DecodeGroup, index: V) -> [V; 2] {
+        let wide = |a: uint32x4_t| {
+            has!([
+                vreinterpretq_u32_s32(vmovl_s16(vget_low_s16(vreinterpretq_s16_u32(a)))),
+                vreinterpretq_u32_s32(vmovl_high_s16(vreinterpretq_s16_u32(a))),
+            ])
+        };
+        let ([a, b], [c, d]) = (wide(index[0]), wide(index[1]));
+        let ([e, f], [g, h]) = (wide(index[2]), wide(index[3]));
+        [self.offsets(group, [a, b, c, d]), self.offsets(group, [e, f, g, h])]
+    }
+}
+
+/// The same bits as eight 16-bit numbers.
+#[inline(always)]
+fn halves(v: uint32x4_t) -> uint16x8_t {
+    has!(vreinterpretq_u16_u32(v))
+}
+
+/// The same bits as four 32-bit numbers.
+#[inline(always)]
+fn words(v: uint16x8_t) -> uint32x4_t {
+    has!(vreinterpretq_u32_u16(v))
 }

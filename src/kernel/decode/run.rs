@@ -64,16 +64,39 @@ impl<'a, S: Vector> Coder<'a, S> {
     /// Refills lanes from `window`, of which `used` bytes are used.
     #[inline(always)]
     fn renormalise(&mut self, window: &[u8; WINDOW], used: &mut usize) {
-        for x in &mut self.x {
-            // A lane takes one word at most each time, so these 32 bytes are within the window.
-            let Some(words) = window.get(*used..).and_then(<[u8]>::first_chunk) else { return };
-            let (refilled, bytes) = self.s.renormalise(*x, words);
-            *x = refilled;
-            *used += bytes;
-        }
+        // A lane takes one word at most each time, so these 64 bytes are within the window.
+        let Some(words) = window.get(*used..).and_then(<[u8]>::first_chunk) else { return };
+        let (refilled, bytes) = self.s.renormalise(self.x, words);
+        self.x = refilled;
+        *used += bytes;
     }
 
-    /// Token step of a row, with the tables of λ − base = `index`.
+    /// Token step of a row: gives the table entries, whose low byte is the token.
+    ///
+    /// # Safety
+    /// `offsets` come from [`Vector::offsets`] or [`Vector::offsets_16`] with the same group.
+    #[inline(always)]
+    unsafe fn entries(
+        &mut self,
+        group: &DecodeGroup,
+        offsets: [S::V; 2],
+        window: &[u8; WINDOW],
+        used: &mut usize,
+    ) -> [S::V; 2] {
+        let s = self.s;
+        // SAFETY: as told by the caller.
+        let entries = unsafe { [s.entries(group, offsets[0], self.x[0]), s.entries(group, offsets[1], self.x[1])] };
+        for (x, &entry) in self.x.iter_mut().zip(&entries) {
+            let high = s.shr_by::<12>(*x);
+            let bias = s.and(s.shr_by::<8>(entry), s.splat(0xFFF));
+            // frequency · high + bias, where the entry has frequency − 1.
+            *x = s.add(s.mul(s.shr_by::<20>(entry), high), s.add(high, bias));
+        }
+        self.renormalise(window, used);
+        entries
+    }
+
+    /// Token step of a row with the tables of λ − base = `index`: 32-bit tokens.
     #[inline(always)]
     pub(super) fn tokens(
         &mut self,
@@ -82,18 +105,38 @@ impl<'a, S: Vector> Coder<'a, S> {
         window: &[u8; WINDOW],
         used: &mut usize,
     ) -> [S::V; 2] {
+        let offsets = [self.s.offsets(group, index[0]), self.s.offsets(group, index[1])];
+        // SAFETY: these are the group's offsets.
+        unsafe { self.tokens_of(group, offsets, window, used) }
+    }
+
+    /// The same from the tables' offsets.
+    ///
+    /// # Safety
+    /// `offsets` come from [`Vector::offsets`] with the same group.
+    #[inline(always)]
+    unsafe fn tokens_of(
+        &mut self,
+        group: &DecodeGroup,
+        offsets: [S::V; 2],
+        window: &[u8; WINDOW],
+        used: &mut usize,
+    ) -> [S::V; 2] {
+        // SAFETY: as told by the caller.
+        let entries = unsafe { self.entries(group, offsets, window, used) };
+        [self.s.and(entries[0], self.s.splat(0xFF)), self.s.and(entries[1], self.s.splat(0xFF))]
+    }
+
+    /// Raw bits of a row, at most 16 in each lane: 16-bit numbers.
+    #[inline(always)]
+    fn raw_bits_16(&mut self, bits: [S::V; 2], window: &[u8; WINDOW], used: &mut usize) -> S::V {
         let s = self.s;
-        let mut tokens = index;
-        for ((x, index), token) in self.x.iter_mut().zip(index).zip(&mut tokens) {
-            let entry = s.look_up(group, index, *x);
-            let high = s.shr_by::<12>(*x);
-            let bias = s.and(s.shr_by::<8>(entry), s.splat(0xFFF));
-            // frequency · high + bias, where the entry has frequency − 1.
-            *x = s.add(s.mul(s.shr_by::<20>(entry), high), s.add(high, bias));
-            *token = s.and(entry, s.splat(0xFF));
-        }
+        let ones = s.splat(u32::MAX);
+        let raw =
+            [s.without(self.x[0], s.shl(ones, bits[0])), s.without(self.x[1], s.shl(ones, bits[1]))];
+        self.x = [s.shr(self.x[0], bits[0]), s.shr(self.x[1], bits[1])];
         self.renormalise(window, used);
-        tokens
+        s.pack(raw)
     }
 
     /// Pass `done / 16` of the raw bits of a row, which have `bits` in all; gives them at their place.
@@ -242,6 +285,29 @@ pub(super) struct Constants<S: Vector> {
     token_place: S::V,
     escaped: S::V,
     usual: S::V,
+    narrow: Narrow<S>,
+}
+
+/// The same as thirty-two 16-bit numbers, for elements of at most 16 bits.
+struct Narrow<S: Vector> {
+    shift: S::Bits,
+    /// Place of four times the exponent field.
+    exponent_place: S::Bits,
+    exponent_mask: S::V,
+    exponent_least: S::V,
+    ring: S::V,
+    top: S::V,
+    across: S::V,
+    /// The largest token in the ring.
+    largest: S::V,
+    low: S::Bits,
+    low_mask: S::V,
+    sign: S::V,
+    sign_place: S::Bits,
+    mantissa: S::Bits,
+    above_exponent: S::V,
+    token_exponent: S::Bits,
+    token_place: S::Bits,
 }
 
 impl<S: Vector> Constants<S> {
@@ -257,6 +323,8 @@ impl<S: Vector> Constants<S> {
         let float = ring.float;
         #[allow(clippy::cast_possible_truncation)]
         let narrow = |v: u64| v as u32;
+        #[allow(clippy::cast_possible_truncation)]
+        let narrow_16 = |v: u32| v as u16;
         let (mut sign, mut top) = (0, 0);
         if let TokenClass::Plain(form) = rows.bank.class {
             (sign, top) = (u32::from(form.sign), u32::from(form.top));
@@ -281,6 +349,28 @@ impl<S: Vector> Constants<S> {
             token_place: s.splat(sign),
             escaped: s.splat(ring.bits),
             usual: s.splat(low + 1 - sign),
+            narrow: Narrow {
+                shift: s.bits_16(shift),
+                exponent_place: s.bits_16((mantissa + shift).saturating_sub(2)),
+                exponent_mask: s.splat_16(narrow_16(exponent << 2)),
+                exponent_least: s.splat_16(if float { 4 } else { 0 }),
+                ring: s.splat_16(narrow_16(narrow(ring.mask))),
+                top: s.splat_16(if float { narrow_16(narrow(ring.top)) } else { 0 }),
+                across: s.splat_16(if float { narrow_16(narrow(ring.top - 1)) } else { 0 }),
+                largest: s.splat_16(match (rows.element.width(), ring.bits) {
+                    (1, _) => 255,
+                    (_, bits @ 0..5) => (1 << bits) - 1,
+                    (_, bits) => narrow_16(8 * bits - 17),
+                }),
+                low: s.bits_16(low.min(15)),
+                low_mask: s.splat_16(narrow_16((1 << low.min(15)) - 1)),
+                sign: s.splat_16(narrow_16(sign)),
+                sign_place: s.bits_16((ring.bits - 1).min(15)),
+                mantissa: s.bits_16(mantissa.min(15)),
+                above_exponent: s.splat_16(!narrow_16(exponent)),
+                token_exponent: s.bits_16(sign + top),
+                token_place: s.bits_16(sign),
+            },
         }
     }
 
@@ -305,7 +395,12 @@ struct Run<'a, 'r, S: Vector, const KIND: u8, const W: usize> {
     block: usize,
     /// λ − base of the block, but for profile and reference.
     index: S::V,
-    scale: i32,
+    index_16: S::V,
+    /// Table of the block, in PLAIN without profiles.
+    offsets: S::V,
+    /// (λ >> 2) + bias − centre of the block, in PLAIN without profiles; 32-bit numbers, 16-bit numbers.
+    plain: S::V,
+    plain_16: S::V,
     /// Bits that must not be there.
     bad: S::V,
     words_ended: bool,
@@ -323,7 +418,10 @@ impl<'a, 'r, S: Vector, const KIND: u8, const W: usize> Run<'a, 'r, S, KIND, W> 
             end: 0,
             block: 0,
             index: s.splat(0),
-            scale: 0,
+            index_16: s.splat(0),
+            offsets: s.splat(0),
+            plain: s.splat(0),
+            plain_16: s.splat(0),
             bad: s.splat(0),
             words_ended: false,
         }
@@ -340,12 +438,25 @@ impl<'a, 'r, S: Vector, const KIND: u8, const W: usize> Run<'a, 'r, S, KIND, W> 
             if scale != ZERO_BLOCK && start < whole {
                 self.at = start;
                 self.end = whole.min(start + length);
-                self.scale = scale;
                 let mut index = scale - self.rows.bank.elements.base();
                 if let (RESIDUAL, Class::Float { bias, mantissa, .. }) = (KIND, self.rows.element.class()) {
                     index += 4 * (bias + mantissa.cast_signed() - i32::from(self.rows.shift));
                 }
                 self.index = self.coder.s.splat(index.cast_unsigned());
+                // Beyond these limits no profile or exponent leads back into the map.
+                #[allow(clippy::cast_possible_truncation)]
+                let limited = index.clamp(-20_000, 20_000) as i16;
+                self.index_16 = self.coder.s.splat_16(limited.cast_unsigned());
+                if KIND != RESIDUAL {
+                    let s = self.coder.s;
+                    self.offsets = s.offsets(&self.rows.bank.elements, self.index);
+                    let plain = (clamp16(scale) >> 2) + self.offset();
+                    self.plain = s.splat(plain.cast_unsigned());
+                    #[allow(clippy::cast_possible_truncation)]
+                    {
+                        self.plain_16 = s.splat_16((plain as i16).cast_unsigned());
+                    }
+                }
                 return true;
             }
         }
@@ -360,89 +471,233 @@ impl<'a, 'r, S: Vector, const KIND: u8, const W: usize> Run<'a, 'r, S, KIND, W> 
         }
         let Some(window) = self.coder.window() else { return false };
         let mut used = 0;
-        let s = self.coder.s;
-        let c = &self.constants;
-        let zero = [s.splat(0); 2];
-        let mut index = [self.index; 2];
-        if !self.rows.profiles.is_empty() {
-            let profiles: Option<&[i8; ROW]> = self.rows.profiles.get(self.at..).and_then(<[i8]>::first_chunk);
-            if let Some([a, b]) = profiles.map(|p| p.as_chunks::<16>().0) {
-                index = [s.add(index[0], s.load_i8(a)), s.add(index[1], s.load_i8(b))];
-            }
-        }
-        let group = &self.rows.bank.elements;
-        let bad;
-        if W == 8 {
-            bad = self.wide_row(index, window, &mut used);
-        } else {
-            let elements;
-            match KIND {
-                RESIDUAL => {
-                    let mut reference = load_row::<S, W>(s, self.rows.reference, self.at);
-                    for (reference, index) in reference.iter_mut().zip(&mut index) {
-                        *reference = s.shr(*reference, c.shift);
-                        let e = s.max(s.and(s.shr(*reference, c.mantissa), c.exponent), c.least);
-                        *index = s.sub(*index, s.shl_by::<2>(e));
-                    }
-                    let tokens = self.coder.tokens(group, index, window, &mut used);
-                    let magnitudes = lengths::<S, W>(&mut self.coder, tokens, window, &mut used);
-                    elements = [
-                        residual(s, c, tokens[0], magnitudes[0], reference[0]),
-                        residual(s, c, tokens[1], magnitudes[1], reference[1]),
-                    ];
-                    bad = s.and(s.or(magnitudes[0], magnitudes[1]), c.excess);
-                }
-                INTEGERS => {
-                    let tokens = self.coder.tokens(group, index, window, &mut used);
-                    let magnitudes = lengths::<S, W>(&mut self.coder, tokens, window, &mut used);
-                    elements =
-                        [integer(s, c, tokens[0], magnitudes[0]), integer(s, c, tokens[1], magnitudes[1])];
-                    bad = s.and(s.or(magnitudes[0], magnitudes[1]), c.excess);
-                }
-                _ => {
-                    let tokens = self.coder.tokens(group, index, window, &mut used);
-                    let bits = [plain_bits(s, c, tokens[0]), plain_bits(s, c, tokens[1])];
-                    let raw = self.coder.raw_bits(bits, window, &mut used);
-                    let base = s.splat(self.rows.bank.elements.base().cast_unsigned());
-                    let mut wrong = zero;
-                    let mut made = zero;
-                    for i in 0..2 {
-                        let lambda = s.add(index[i], base);
-                        let lambda = s.min(s.max(lambda, s.splat((-32768i32).cast_unsigned())), s.splat(32767));
-                        (made[i], wrong[i]) = plain(s, c, tokens[i], raw[i], s.add(s.sar_by::<2>(lambda), self.offset()));
-                    }
-                    elements = made;
-                    bad = s.or(wrong[0], wrong[1]);
-                }
-            }
-            let shifted = [s.shl(elements[0], c.shift), s.shl(elements[1], c.shift)];
-            store_row::<S, W>(s, shifted, self.out, self.at);
-        }
+        let bad = match W {
+            1 | 2 => self.narrow_row(window, &mut used),
+            4 => self.row(window, &mut used),
+            _ => self.wide_row(window, &mut used),
+        };
         if !self.coder.advance(used) {
             self.words_ended = true;
             return false;
         }
-        self.bad = s.or(self.bad, bad);
+        self.bad = self.coder.s.or(self.bad, bad);
         self.at += ROW;
         true
     }
 
     /// bias − centre of plain tokens.
     #[inline(always)]
-    fn offset(&self) -> S::V {
+    fn offset(&self) -> i32 {
         let centre = if let TokenClass::Plain(form) = self.rows.bank.class { form.centre } else { 0 };
         let bias = if let Class::Float { bias, .. } = self.rows.element.class() { bias } else { 0 };
-        self.coder.s.splat((bias - i32::from(centre)).cast_unsigned())
+        bias - i32::from(centre)
     }
 
-    /// A row of 64-bit elements: steps as vectors, the rest number by number.
+    /// λ − base of the row's elements, but for the reference.
     #[inline(always)]
-    fn wide_row(&mut self, index: [S::V; 2], window: &[u8; WINDOW], used: &mut usize) -> S::V {
+    fn index(&self) -> [S::V; 2] {
         let s = self.coder.s;
+        let profiles: Option<&[i8; ROW]> = self.rows.profiles.get(self.at..).and_then(<[i8]>::first_chunk);
+        match profiles.map(|p| p.as_chunks::<16>().0) {
+            Some([a, b]) => [s.add(self.index, s.load_i8(a)), s.add(self.index, s.load_i8(b))],
+            _ => [self.index; 2],
+        }
+    }
+
+    /// (λ >> 2) + bias − centre of the row's elements, in PLAIN.
+    #[inline(always)]
+    fn plain_offsets(&self) -> [S::V; 2] {
+        let s = self.coder.s;
+        if self.rows.profiles.is_empty() {
+            return [self.plain; 2];
+        }
+        let base = s.splat(self.rows.bank.elements.base().cast_unsigned());
+        let (least, most) = (s.splat((-32768i32).cast_unsigned()), s.splat(32767));
+        let offset = s.splat(self.offset().cast_unsigned());
+        let [a, b] = self.index();
+        let a = s.min(s.max(s.add(a, base), least), most);
+        let b = s.min(s.max(s.add(b, base), least), most);
+        [s.add(s.sar_by::<2>(a), offset), s.add(s.sar_by::<2>(b), offset)]
+    }
+
+    /// The tables of the row's elements.
+    #[inline(always)]
+    fn tables(&self, index: [S::V; 2]) -> [S::V; 2] {
+        if KIND != RESIDUAL && self.rows.profiles.is_empty() {
+            return [self.offsets; 2];
+        }
+        let (s, group) = (self.coder.s, &self.rows.bank.elements);
+        [s.offsets(group, index[0]), s.offsets(group, index[1])]
+    }
+
+    /// A row of 32-bit elements; gives bits that must not be there.
+    #[inline(always)]
+    fn row(&mut self, window: &[u8; WINDOW], used: &mut usize) -> S::V {
+        let s = self.coder.s;
+        let group = &self.rows.bank.elements;
+        let mut index = self.index();
+        let elements;
+        let bad;
+        match KIND {
+            RESIDUAL => {
+                let mut reference = load_row(s, self.rows.reference, self.at);
+                for (reference, index) in reference.iter_mut().zip(&mut index) {
+                    let c = &self.constants;
+                    *reference = s.shr(*reference, c.shift);
+                    let e = s.max(s.and(s.shr(*reference, c.mantissa), c.exponent), c.least);
+                    *index = s.sub(*index, s.shl_by::<2>(e));
+                }
+                let offsets = self.tables(index);
+                // SAFETY: these are the group's offsets.
+                let tokens = unsafe { self.coder.tokens_of(group, offsets, window, used) };
+                let magnitudes = lengths(&mut self.coder, tokens, window, used);
+                let c = &self.constants;
+                elements = [
+                    residual(s, c, tokens[0], magnitudes[0], reference[0]),
+                    residual(s, c, tokens[1], magnitudes[1], reference[1]),
+                ];
+                bad = s.and(s.or(magnitudes[0], magnitudes[1]), c.excess);
+            }
+            INTEGERS => {
+                let offsets = self.tables(index);
+                // SAFETY: these are the group's offsets.
+                let tokens = unsafe { self.coder.tokens_of(group, offsets, window, used) };
+                let magnitudes = lengths(&mut self.coder, tokens, window, used);
+                let c = &self.constants;
+                elements = [integer(s, c, tokens[0], magnitudes[0]), integer(s, c, tokens[1], magnitudes[1])];
+                bad = s.and(s.or(magnitudes[0], magnitudes[1]), c.excess);
+            }
+            _ => {
+                let offsets = self.tables(index);
+                // SAFETY: these are the group's offsets.
+                let tokens = unsafe { self.coder.tokens_of(group, offsets, window, used) };
+                let c = &self.constants;
+                let bits = [plain_bits(s, c, tokens[0]), plain_bits(s, c, tokens[1])];
+                let raw = self.coder.raw_bits(bits, window, used);
+                let offsets = self.plain_offsets();
+                let c = &self.constants;
+                let (a, bad_a) = plain(s, c, tokens[0], raw[0], offsets[0]);
+                let (b, bad_b) = plain(s, c, tokens[1], raw[1], offsets[1]);
+                elements = [a, b];
+                bad = s.or(bad_a, bad_b);
+            }
+        }
+        let shifted = [s.shl(elements[0], self.constants.shift), s.shl(elements[1], self.constants.shift)];
+        let bytes = self.out.get_mut(4 * self.at..).unwrap_or(&mut []);
+        if let Some([a, b]) = bytes.first_chunk_mut::<128>().map(|row| row.as_chunks_mut::<64>().0) {
+            s.store_32(shifted[0], a);
+            s.store_32(shifted[1], b);
+        }
+        bad
+    }
+
+    /// A row of 8- or 16-bit elements, as 16-bit numbers where that does; gives bits that must not be there.
+    #[inline(always)]
+    fn narrow_row(&mut self, window: &[u8; WINDOW], used: &mut usize) -> S::V {
+        let s = self.coder.s;
+        let group = &self.rows.bank.elements;
+        let mut index = self.index_16;
+        let profiles: Option<&[i8; ROW]> = self.rows.profiles.get(self.at..).and_then(<[i8]>::first_chunk);
+        if let Some(profiles) = profiles {
+            index = s.add_16(index, s.load_i8_as_16(profiles));
+        }
+        let mut reference = s.splat(0);
+        if KIND == RESIDUAL {
+            reference = load_narrow_row::<S, W>(s, self.rows.reference, self.at);
+            let n = &self.constants.narrow;
+            // Four times the exponent field, in place for a mantissa of two bits and more, which all floats have.
+            let e = s.and(s.shr_16_by(reference, n.exponent_place), n.exponent_mask);
+            index = s.sub_16(index, s.max_16(e, n.exponent_least));
+            reference = s.shr_16_by(reference, n.shift);
+        }
+        let offsets = if KIND != RESIDUAL && self.rows.profiles.is_empty() {
+            [self.offsets; 2]
+        } else {
+            s.offsets_16(group, index)
+        };
+        // SAFETY: these are the group's offsets.
+        let entries = unsafe { self.coder.entries(group, offsets, window, used) };
+        let tokens = s.low_bytes(entries);
+        let byte = s.splat(0xFF);
+        let mut bad = s.splat(0);
+        let element = if KIND == FLOATS {
+            let c = &self.constants;
+            let bits = [plain_bits(s, c, s.and(entries[0], byte)), plain_bits(s, c, s.and(entries[1], byte))];
+            let mut raw = s.splat(0);
+            if s.any(s.or(bits[0], bits[1])) {
+                raw = self.coder.raw_bits_16(bits, window, used);
+            }
+            let offset =
+                if self.rows.profiles.is_empty() { self.plain_16 } else { s.pack_signed(self.plain_offsets()) };
+            let n = &self.constants.narrow;
+            let t = s.sub_16(tokens, s.splat_16(2));
+            let sign = s.or(s.and(t, n.sign), s.shr_16_by(raw, n.low));
+            let mantissa = s.or(s.and(raw, n.low_mask), s.shl_16_by(s.shr_16_by(t, n.token_place), n.low));
+            // The lowest bit of the shifted token is the top mantissa bit where the form has it, else the exponent's: the sum sets both.
+            let made = s.add_16(mantissa, s.shl_16_by(offset, n.mantissa));
+            let made = s.or(made, s.shl_16_by(sign, n.sign_place));
+            let e = s.add_16(s.shr_16_by(t, n.token_exponent), offset);
+            let is_pattern = s.greater_16(tokens, s.splat_16(1));
+            bad = s.select_16(is_pattern, s.and(e, n.above_exponent), bad);
+            s.select_16(is_pattern, made, raw)
+        } else {
+            let half = s.shr_16_by(tokens, s.bits_16(1));
+            let mut magnitude = half;
+            if W > 1 {
+                let three = s.bits_16(3);
+                let mut raw = s.splat(0);
+                if s.any_16(s.greater_16(tokens, s.splat_16(15))) {
+                    let eight = s.splat(8);
+                    let bits = [
+                        s.shr_by::<3>(s.less_by(s.and(entries[0], byte), eight)),
+                        s.shr_by::<3>(s.less_by(s.and(entries[1], byte), eight)),
+                    ];
+                    if s.any_16(s.greater_16(tokens, self.constants.narrow.largest)) {
+                        // Not in the ring. All that is left to do is to use up the words.
+                        self.coder.raw_bits(bits, window, used);
+                        return s.splat(1);
+                    }
+                    raw = self.coder.raw_bits_16(bits, window, used);
+                }
+                let bits = s.shr_16_by(s.less_by(tokens, s.splat_16(8)), three);
+                let lead = s.or(s.and(half, s.splat_16(3)), s.splat_16(4));
+                let lead = s.select_16(s.greater_16(tokens, s.splat_16(7)), lead, half);
+                magnitude = s.or(s.shl_16(lead, bits), raw);
+            }
+            let n = &self.constants.narrow;
+            let sign = s.and(tokens, s.splat_16(1));
+            let outward = s.xor(magnitude, s.sub_16(s.splat(0), sign));
+            if KIND == RESIDUAL {
+                let v = s.and(s.add_16(s.or(reference, n.top), outward), n.ring);
+                let same_side = s.xor(v, s.without(n.top, reference));
+                let crossed = s.equal_16(s.and(v, n.top), s.splat(0));
+                s.select_16(crossed, s.xor(same_side, n.across), same_side)
+            } else if self.constants.signed {
+                s.and(outward, n.ring)
+            } else {
+                s.or(s.shl_16_by(magnitude, s.bits_16(1)), sign)
+            }
+        };
+        let element = s.shl_16_by(element, self.constants.narrow.shift);
+        let bytes = self.out.get_mut(W * self.at..).unwrap_or(&mut []);
+        if W == 1 {
+            if let Some(row) = bytes.first_chunk_mut() {
+                s.store_16_as_8(element, row);
+            }
+        } else if let Some(row) = bytes.first_chunk_mut() {
+            s.store_32_words(element, row);
+        }
+        bad
+    }
+
+    /// A row of 64-bit elements: steps as vectors, the rest number by number; gives bits that must not be there.
+    #[inline(always)]
+    fn wide_row(&mut self, window: &[u8; WINDOW], used: &mut usize) -> S::V {
+        let s = self.coder.s;
+        let mut index = self.index();
         let ring = Ring::new(self.rows.element, self.rows.shift);
         let shift = self.rows.shift;
         let mut references = [0u64; ROW];
-        let mut index = index;
         if KIND == RESIDUAL {
             let bytes = self.rows.reference.get(8 * self.at..).unwrap_or(&[]);
             for (reference, bytes) in references.iter_mut().zip(bytes.as_chunks().0) {
@@ -516,66 +771,36 @@ impl<'a, 'r, S: Vector, const KIND: u8, const W: usize> Run<'a, 'r, S, KIND, W> 
     }
 }
 
-/// The elements of a row, widened.
+/// 32-bit elements of a row.
 #[inline(always)]
-fn load_row<S: Vector, const W: usize>(s: S, bytes: &[u8], at: usize) -> [S::V; 2] {
+fn load_row<S: Vector>(s: S, bytes: &[u8], at: usize) -> [S::V; 2] {
+    let bytes = bytes.get(4 * at..).unwrap_or(&[]);
+    match bytes.first_chunk::<128>().map(|row| row.as_chunks::<64>().0) {
+        Some([a, b]) => [s.load_32(a), s.load_32(b)],
+        _ => [s.splat(0); 2],
+    }
+}
+
+/// 8- or 16-bit elements of a row, as 16-bit numbers.
+#[inline(always)]
+fn load_narrow_row<S: Vector, const W: usize>(s: S, bytes: &[u8], at: usize) -> S::V {
     let bytes = bytes.get(W * at..).unwrap_or(&[]);
-    match W {
-        1 => {
-            if let Some([a, b]) = bytes.first_chunk::<32>().map(|row| row.as_chunks::<16>().0) {
-                return [s.load_8(a), s.load_8(b)];
-            }
-        }
-        2 => {
-            if let Some([a, b]) = bytes.first_chunk::<64>().map(|row| row.as_chunks::<32>().0) {
-                return [s.load_16(a), s.load_16(b)];
-            }
-        }
-        _ => {
-            if let Some([a, b]) = bytes.first_chunk::<128>().map(|row| row.as_chunks::<64>().0) {
-                return [s.load_32(a), s.load_32(b)];
-            }
-        }
-    }
-    [s.splat(0); 2]
-}
-
-/// Stores the elements of a row.
-#[inline(always)]
-fn store_row<S: Vector, const W: usize>(s: S, v: [S::V; 2], bytes: &mut [u8], at: usize) {
-    let bytes = bytes.get_mut(W * at..).unwrap_or(&mut []);
-    match W {
-        1 => {
-            if let Some(row) = bytes.first_chunk_mut() {
-                s.store_8(v, row);
-            }
-        }
-        2 => {
-            if let Some(row) = bytes.first_chunk_mut() {
-                s.store_16(v, row);
-            }
-        }
-        _ => {
-            if let Some([a, b]) = bytes.first_chunk_mut::<128>().map(|row| row.as_chunks_mut::<64>().0) {
-                s.store_32(v[0], a);
-                s.store_32(v[1], b);
-            }
-        }
+    if W == 1 {
+        bytes.first_chunk().map_or(s.splat(0), |row| s.load_8_as_16(row))
+    } else {
+        bytes.first_chunk().map_or(s.splat(0), |row| s.load_32_words(row))
     }
 }
 
-/// Raw bits of length tokens and z >> 1 of each lane: elements of at most 32 bits.
+/// Raw bits of length tokens and z >> 1 of each lane: elements of 16 or 32 bits.
 #[inline(always)]
-pub(super) fn lengths<S: Vector, const W: usize>(
+pub(super) fn lengths<S: Vector>(
     coder: &mut Coder<'_, S>,
     tokens: [S::V; 2],
     window: &[u8; WINDOW],
     used: &mut usize,
 ) -> [S::V; 2] {
     let s = coder.s;
-    if W == 1 {
-        return [s.shr_by::<1>(tokens[0]), s.shr_by::<1>(tokens[1])];
-    }
     let bits = [length_bits(s, tokens[0]), length_bits(s, tokens[1])];
     let raw = coder.raw_bits(bits, window, used);
     [magnitude(s, tokens[0], bits[0], raw[0]), magnitude(s, tokens[1], bits[1], raw[1])]
@@ -584,7 +809,7 @@ pub(super) fn lengths<S: Vector, const W: usize>(
 /// Raw bits of a length token with two refinement bits: (token − 8) / 8 from 16 on.
 #[inline(always)]
 fn length_bits<S: Vector>(s: S, token: S::V) -> S::V {
-    s.shr_by::<3>(s.sub(s.max(token, s.splat(8)), s.splat(8)))
+    s.shr_by::<3>(s.less_by(token, s.splat(8)))
 }
 
 /// Raw bits of a length token with one refinement bit: (token − 8) / 4 from 16 on.
