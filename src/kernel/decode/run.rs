@@ -47,11 +47,10 @@ impl<'a, S: Vector> Coder<'a, S> {
     #[inline(always)]
     pub(super) fn window(&mut self) -> Option<&'a [u8; WINDOW]> {
         let window = self.words.get(self.at..).and_then(<[u8]>::first_chunk);
-        if window.is_some() { window } else { self.window_of_tail() }
-    }
-
-    #[cold]
-    fn window_of_tail(&mut self) -> Option<&'a [u8; WINDOW]> {
+        if window.is_some() {
+            return window;
+        }
+        // On to the tail, unless that is where we are. (All in line: whatever had the coder's address would keep its states out of registers.)
         if self.limit == self.words.len() {
             self.at = self.at.checked_sub(self.tail.before)?;
             self.words = &self.tail.bytes;
@@ -71,21 +70,20 @@ impl<'a, S: Vector> Coder<'a, S> {
         *used += bytes;
     }
 
-    /// Token step of a row: gives the table entries, whose low byte is the token.
+    /// The lanes' table entries, whose low byte is the token.
     ///
     /// # Safety
     /// `offsets` come from [`Vector::offsets`] or [`Vector::offsets_16`] with the same group.
     #[inline(always)]
-    unsafe fn entries(
-        &mut self,
-        group: &DecodeGroup,
-        offsets: [S::V; 2],
-        window: &[u8; WINDOW],
-        used: &mut usize,
-    ) -> [S::V; 2] {
-        let s = self.s;
+    unsafe fn entries(&self, group: &DecodeGroup, offsets: [S::V; 2]) -> [S::V; 2] {
         // SAFETY: as told by the caller.
-        let entries = unsafe { [s.entries(group, offsets[0], self.x[0]), s.entries(group, offsets[1], self.x[1])] };
+        unsafe { [self.s.entries(group, offsets[0], self.x[0]), self.s.entries(group, offsets[1], self.x[1])] }
+    }
+
+    /// Token step of a row, whose table entries these are.
+    #[inline(always)]
+    fn token_step(&mut self, entries: [S::V; 2], window: &[u8; WINDOW], used: &mut usize) {
+        let s = self.s;
         for (x, &entry) in self.x.iter_mut().zip(&entries) {
             let high = s.shr_by::<12>(*x);
             let bias = s.and(s.shr_by::<8>(entry), s.splat(0xFFF));
@@ -93,7 +91,6 @@ impl<'a, S: Vector> Coder<'a, S> {
             *x = s.add(s.mul(s.shr_by::<20>(entry), high), s.add(high, bias));
         }
         self.renormalise(window, used);
-        entries
     }
 
     /// Token step of a row with the tables of λ − base = `index`: 32-bit tokens.
@@ -105,26 +102,12 @@ impl<'a, S: Vector> Coder<'a, S> {
         window: &[u8; WINDOW],
         used: &mut usize,
     ) -> [S::V; 2] {
-        let offsets = [self.s.offsets(group, index[0]), self.s.offsets(group, index[1])];
+        let s = self.s;
+        let offsets = [s.offsets(group, index[0]), s.offsets(group, index[1])];
         // SAFETY: these are the group's offsets.
-        unsafe { self.tokens_of(group, offsets, window, used) }
-    }
-
-    /// The same from the tables' offsets.
-    ///
-    /// # Safety
-    /// `offsets` come from [`Vector::offsets`] with the same group.
-    #[inline(always)]
-    unsafe fn tokens_of(
-        &mut self,
-        group: &DecodeGroup,
-        offsets: [S::V; 2],
-        window: &[u8; WINDOW],
-        used: &mut usize,
-    ) -> [S::V; 2] {
-        // SAFETY: as told by the caller.
-        let entries = unsafe { self.entries(group, offsets, window, used) };
-        [self.s.and(entries[0], self.s.splat(0xFF)), self.s.and(entries[1], self.s.splat(0xFF))]
+        let entries = unsafe { self.entries(group, offsets) };
+        self.token_step(entries, window, used);
+        [s.and(entries[0], s.splat(0xFF)), s.and(entries[1], s.splat(0xFF))]
     }
 
     /// Raw bits of a row, at most 16 in each lane: 16-bit numbers.
@@ -381,6 +364,14 @@ impl<S: Vector> Constants<S> {
     }
 }
 
+/// A row's table entries, and what was needed to find them.
+struct Looked<'a, S: Vector> {
+    window: &'a [u8; WINDOW],
+    /// Of elements of at most 32 bits; one vector of 16-bit numbers, or two.
+    reference: [S::V; 2],
+    entries: [S::V; 2],
+}
+
 /// Decoding of one substream's rows. `W` is the element's width in bytes.
 struct Run<'a, 'r, S: Vector, const KIND: u8, const W: usize> {
     coder: Coder<'a, S>,
@@ -463,18 +454,65 @@ impl<'a, 'r, S: Vector, const KIND: u8, const W: usize> Run<'a, 'r, S, KIND, W> 
         false
     }
 
-    /// Decodes the next row; whether there was one, and words for it.
+    /// Looks up the next row's table entries: what takes longest, and what two runs can do at the same time. `None` at the end of rows or words.
     #[inline(always)]
-    fn step(&mut self) -> bool {
+    fn look_up(&mut self) -> Option<Looked<'a, S>> {
         if self.at == self.end && !self.next_block() {
-            return false;
+            return None;
         }
-        let Some(window) = self.coder.window() else { return false };
+        let window = self.coder.window()?;
+        let s = self.coder.s;
+        let c = &self.constants;
+        let group = &self.rows.bank.elements;
+        let mut reference = [s.splat(0); 2];
+        let constant = KIND != RESIDUAL && self.rows.profiles.is_empty();
+        let offsets = if constant {
+            [self.offsets; 2]
+        } else if W <= 2 {
+            let mut index = self.index_16;
+            let profiles: Option<&[i8; ROW]> = self.rows.profiles.get(self.at..).and_then(<[i8]>::first_chunk);
+            if let Some(profiles) = profiles {
+                index = s.add_16(index, s.load_i8_as_16(profiles));
+            }
+            if KIND == RESIDUAL {
+                let n = &c.narrow;
+                let bytes = load_narrow_row::<S, W>(s, self.rows.reference, self.at);
+                // Four times the exponent field: all floats have two mantissa bits and more.
+                let e = s.and(s.shr_16_by(bytes, n.exponent_place), n.exponent_mask);
+                index = s.sub_16(index, s.max_16(e, n.exponent_least));
+                reference[0] = s.shr_16_by(bytes, n.shift);
+            }
+            s.offsets_16(group, index)
+        } else {
+            let mut index = self.index();
+            if KIND == RESIDUAL && W == 4 {
+                reference = load_row(s, self.rows.reference, self.at);
+                for (reference, index) in reference.iter_mut().zip(&mut index) {
+                    *reference = s.shr(*reference, c.shift);
+                    let e = s.max(s.and(s.shr(*reference, c.mantissa), c.exponent), c.least);
+                    *index = s.sub(*index, s.shl_by::<2>(e));
+                }
+            } else if KIND == RESIDUAL {
+                let e = load_32_numbers(s, &self.wide_exponents());
+                index = [s.sub(index[0], e[0]), s.sub(index[1], e[1])];
+            }
+            [s.offsets(group, index[0]), s.offsets(group, index[1])]
+        };
+        // SAFETY: these are the group's offsets.
+        let entries = unsafe { self.coder.entries(group, offsets) };
+        Some(Looked { window, reference, entries })
+    }
+
+    /// Decodes a row that has been looked up; whether there were words for it.
+    #[inline(always)]
+    fn take(&mut self, looked: Looked<'a, S>) -> bool {
         let mut used = 0;
+        let Looked { window, reference, entries } = looked;
+        self.coder.token_step(entries, window, &mut used);
         let bad = match W {
-            1 | 2 => self.narrow_row(window, &mut used),
-            4 => self.row(window, &mut used),
-            _ => self.wide_row(window, &mut used),
+            1 | 2 => self.narrow_row(reference[0], entries, window, &mut used),
+            4 => self.row(reference, entries, window, &mut used),
+            _ => self.wide_row(entries, window, &mut used),
         };
         if !self.coder.advance(used) {
             self.words_ended = true;
@@ -520,67 +558,41 @@ impl<'a, 'r, S: Vector, const KIND: u8, const W: usize> Run<'a, 'r, S, KIND, W> 
         [s.add(s.sar_by::<2>(a), offset), s.add(s.sar_by::<2>(b), offset)]
     }
 
-    /// The tables of the row's elements.
-    #[inline(always)]
-    fn tables(&self, index: [S::V; 2]) -> [S::V; 2] {
-        if KIND != RESIDUAL && self.rows.profiles.is_empty() {
-            return [self.offsets; 2];
-        }
-        let (s, group) = (self.coder.s, &self.rows.bank.elements);
-        [s.offsets(group, index[0]), s.offsets(group, index[1])]
-    }
-
     /// A row of 32-bit elements; gives bits that must not be there.
     #[inline(always)]
-    fn row(&mut self, window: &[u8; WINDOW], used: &mut usize) -> S::V {
+    fn row(
+        &mut self,
+        reference: [S::V; 2],
+        entries: [S::V; 2],
+        window: &[u8; WINDOW],
+        used: &mut usize,
+    ) -> S::V {
         let s = self.coder.s;
-        let group = &self.rows.bank.elements;
-        let mut index = self.index();
+        let tokens = [s.and(entries[0], s.splat(0xFF)), s.and(entries[1], s.splat(0xFF))];
         let elements;
         let bad;
-        match KIND {
-            RESIDUAL => {
-                let mut reference = load_row(s, self.rows.reference, self.at);
-                for (reference, index) in reference.iter_mut().zip(&mut index) {
-                    let c = &self.constants;
-                    *reference = s.shr(*reference, c.shift);
-                    let e = s.max(s.and(s.shr(*reference, c.mantissa), c.exponent), c.least);
-                    *index = s.sub(*index, s.shl_by::<2>(e));
-                }
-                let offsets = self.tables(index);
-                // SAFETY: these are the group's offsets.
-                let tokens = unsafe { self.coder.tokens_of(group, offsets, window, used) };
-                let magnitudes = lengths(&mut self.coder, tokens, window, used);
-                let c = &self.constants;
-                elements = [
+        if KIND == FLOATS {
+            let c = &self.constants;
+            let bits = [plain_bits(s, c, tokens[0]), plain_bits(s, c, tokens[1])];
+            let raw = self.coder.raw_bits(bits, window, used);
+            let offsets = self.plain_offsets();
+            let c = &self.constants;
+            let (a, bad_a) = plain(s, c, tokens[0], raw[0], offsets[0]);
+            let (b, bad_b) = plain(s, c, tokens[1], raw[1], offsets[1]);
+            elements = [a, b];
+            bad = s.or(bad_a, bad_b);
+        } else {
+            let magnitudes = lengths(&mut self.coder, tokens, window, used);
+            let c = &self.constants;
+            elements = if KIND == RESIDUAL {
+                [
                     residual(s, c, tokens[0], magnitudes[0], reference[0]),
                     residual(s, c, tokens[1], magnitudes[1], reference[1]),
-                ];
-                bad = s.and(s.or(magnitudes[0], magnitudes[1]), c.excess);
-            }
-            INTEGERS => {
-                let offsets = self.tables(index);
-                // SAFETY: these are the group's offsets.
-                let tokens = unsafe { self.coder.tokens_of(group, offsets, window, used) };
-                let magnitudes = lengths(&mut self.coder, tokens, window, used);
-                let c = &self.constants;
-                elements = [integer(s, c, tokens[0], magnitudes[0]), integer(s, c, tokens[1], magnitudes[1])];
-                bad = s.and(s.or(magnitudes[0], magnitudes[1]), c.excess);
-            }
-            _ => {
-                let offsets = self.tables(index);
-                // SAFETY: these are the group's offsets.
-                let tokens = unsafe { self.coder.tokens_of(group, offsets, window, used) };
-                let c = &self.constants;
-                let bits = [plain_bits(s, c, tokens[0]), plain_bits(s, c, tokens[1])];
-                let raw = self.coder.raw_bits(bits, window, used);
-                let offsets = self.plain_offsets();
-                let c = &self.constants;
-                let (a, bad_a) = plain(s, c, tokens[0], raw[0], offsets[0]);
-                let (b, bad_b) = plain(s, c, tokens[1], raw[1], offsets[1]);
-                elements = [a, b];
-                bad = s.or(bad_a, bad_b);
-            }
+                ]
+            } else {
+                [integer(s, c, tokens[0], magnitudes[0]), integer(s, c, tokens[1], magnitudes[1])]
+            };
+            bad = s.and(s.or(magnitudes[0], magnitudes[1]), c.excess);
         }
         let shifted = [s.shl(elements[0], self.constants.shift), s.shl(elements[1], self.constants.shift)];
         let bytes = self.out.get_mut(4 * self.at..).unwrap_or(&mut []);
@@ -593,30 +605,8 @@ impl<'a, 'r, S: Vector, const KIND: u8, const W: usize> Run<'a, 'r, S, KIND, W> 
 
     /// A row of 8- or 16-bit elements, as 16-bit numbers where that does; gives bits that must not be there.
     #[inline(always)]
-    fn narrow_row(&mut self, window: &[u8; WINDOW], used: &mut usize) -> S::V {
+    fn narrow_row(&mut self, reference: S::V, entries: [S::V; 2], window: &[u8; WINDOW], used: &mut usize) -> S::V {
         let s = self.coder.s;
-        let group = &self.rows.bank.elements;
-        let mut index = self.index_16;
-        let profiles: Option<&[i8; ROW]> = self.rows.profiles.get(self.at..).and_then(<[i8]>::first_chunk);
-        if let Some(profiles) = profiles {
-            index = s.add_16(index, s.load_i8_as_16(profiles));
-        }
-        let mut reference = s.splat(0);
-        if KIND == RESIDUAL {
-            reference = load_narrow_row::<S, W>(s, self.rows.reference, self.at);
-            let n = &self.constants.narrow;
-            // Four times the exponent field, in place for a mantissa of two bits and more, which all floats have.
-            let e = s.and(s.shr_16_by(reference, n.exponent_place), n.exponent_mask);
-            index = s.sub_16(index, s.max_16(e, n.exponent_least));
-            reference = s.shr_16_by(reference, n.shift);
-        }
-        let offsets = if KIND != RESIDUAL && self.rows.profiles.is_empty() {
-            [self.offsets; 2]
-        } else {
-            s.offsets_16(group, index)
-        };
-        // SAFETY: these are the group's offsets.
-        let entries = unsafe { self.coder.entries(group, offsets, window, used) };
         let tokens = s.low_bytes(entries);
         let byte = s.splat(0xFF);
         let mut bad = s.splat(0);
@@ -646,17 +636,17 @@ impl<'a, 'r, S: Vector, const KIND: u8, const W: usize> Run<'a, 'r, S, KIND, W> 
             if W > 1 {
                 let three = s.bits_16(3);
                 let mut raw = s.splat(0);
+                let eight = s.splat(8);
+                let bits = [
+                    s.shr_by::<3>(s.less_by(s.and(entries[0], byte), eight)),
+                    s.shr_by::<3>(s.less_by(s.and(entries[1], byte), eight)),
+                ];
+                if s.any_16(s.greater_16(tokens, self.constants.narrow.largest)) {
+                    // Not in the ring. All that is left to do is to use up the words.
+                    self.coder.raw_bits(bits, window, used);
+                    return s.splat(1);
+                }
                 if s.any_16(s.greater_16(tokens, s.splat_16(15))) {
-                    let eight = s.splat(8);
-                    let bits = [
-                        s.shr_by::<3>(s.less_by(s.and(entries[0], byte), eight)),
-                        s.shr_by::<3>(s.less_by(s.and(entries[1], byte), eight)),
-                    ];
-                    if s.any_16(s.greater_16(tokens, self.constants.narrow.largest)) {
-                        // Not in the ring. All that is left to do is to use up the words.
-                        self.coder.raw_bits(bits, window, used);
-                        return s.splat(1);
-                    }
                     raw = self.coder.raw_bits_16(bits, window, used);
                 }
                 let bits = s.shr_16_by(s.less_by(tokens, s.splat_16(8)), three);
@@ -690,11 +680,26 @@ impl<'a, 'r, S: Vector, const KIND: u8, const W: usize> Run<'a, 'r, S, KIND, W> 
         bad
     }
 
+    /// Four times the exponent fields of the row's 64-bit references.
+    #[inline(always)]
+    fn wide_exponents(&self) -> [u32; ROW] {
+        let Class::Float { mantissa, exponent, .. } = self.rows.element.class() else { return [0; ROW] };
+        let mask = (1 << exponent) - 1;
+        let mut exponents = [4; ROW];
+        let bytes = self.rows.reference.get(8 * self.at..).unwrap_or(&[]);
+        for (e, bytes) in exponents.iter_mut().zip(bytes.as_chunks().0) {
+            #[allow(clippy::cast_possible_truncation)]
+            {
+                *e = 4 * ((u64::from_le_bytes(*bytes) >> mantissa) & mask).max(1) as u32;
+            }
+        }
+        exponents
+    }
+
     /// A row of 64-bit elements: steps as vectors, the rest number by number; gives bits that must not be there.
     #[inline(always)]
-    fn wide_row(&mut self, window: &[u8; WINDOW], used: &mut usize) -> S::V {
+    fn wide_row(&mut self, entries: [S::V; 2], window: &[u8; WINDOW], used: &mut usize) -> S::V {
         let s = self.coder.s;
-        let mut index = self.index();
         let ring = Ring::new(self.rows.element, self.rows.shift);
         let shift = self.rows.shift;
         let mut references = [0u64; ROW];
@@ -703,16 +708,8 @@ impl<'a, 'r, S: Vector, const KIND: u8, const W: usize> Run<'a, 'r, S, KIND, W> 
             for (reference, bytes) in references.iter_mut().zip(bytes.as_chunks().0) {
                 *reference = u64::from_le_bytes(*bytes) >> shift;
             }
-            if let Class::Float { mantissa, exponent, .. } = self.rows.element.class() {
-                let (mantissa, mask) = (mantissa - u32::from(shift).min(mantissa), (1 << exponent) - 1);
-                #[allow(clippy::cast_possible_truncation)]
-                let exponents = references.map(|r| 4 * ((r >> mantissa) & mask).max(1) as u32);
-                for (index, e) in index.iter_mut().zip(load_32_numbers(s, &exponents)) {
-                    *index = s.sub(*index, e);
-                }
-            }
         }
-        let tokens = self.coder.tokens(&self.rows.bank.elements, index, window, used);
+        let tokens = [s.and(entries[0], s.splat(0xFF)), s.and(entries[1], s.splat(0xFF))];
         let bits = if KIND == FLOATS {
             let c = &self.constants;
             [plain_bits(s, c, tokens[0]), plain_bits(s, c, tokens[1])]
@@ -721,7 +718,7 @@ impl<'a, 'r, S: Vector, const KIND: u8, const W: usize> Run<'a, 'r, S, KIND, W> 
         };
         let (low, high) = self.coder.raw_bits_64(bits, window, used);
         let mut arrays = [[0u32; ROW]; 4];
-        for (array, v) in arrays.iter_mut().zip([tokens, low, high, index]) {
+        for (array, v) in arrays.iter_mut().zip([tokens, low, high, self.index()]) {
             store_32_numbers(s, v, array);
         }
         let [tokens, low, high, index] = &arrays;
@@ -892,7 +889,11 @@ impl<const KIND: u8, const W: usize> Task for Single<'_, '_, '_, KIND, W> {
         let (states, words) = self.lanes.parts();
         let tail = Tail::new(words);
         let mut run = Run::<S, KIND, W>::new(s, self.rows, states, words, &tail, self.out);
-        while run.step() {}
+        while let Some(looked) = run.look_up() {
+            if !run.take(looked) {
+                break;
+            }
+        }
         run.finish(self.lanes)
     }
 }
@@ -912,11 +913,13 @@ impl<const KIND: u8, const W: usize> Task for Pair<'_, '_, '_, KIND, W> {
         let (states, words) = b.lanes.parts();
         let tail_b = Tail::new(words);
         let mut run_b = Run::<S, KIND, W>::new(s, b.rows, states, words, &tail_b, b.out);
-        // The one that stops first has nothing to do in the calls that follow.
+        // Once one has stopped the other goes on alone.
         let (mut more_a, mut more_b) = (true, true);
         while more_a | more_b {
-            more_a = more_a && run_a.step();
-            more_b = more_b && run_b.step();
+            let looked_a = if more_a { run_a.look_up() } else { None };
+            let looked_b = if more_b { run_b.look_up() } else { None };
+            more_a = if let Some(looked) = looked_a { run_a.take(looked) } else { false };
+            more_b = if let Some(looked) = looked_b { run_b.take(looked) } else { false };
         }
         [run_a.finish(a.lanes), run_b.finish(b.lanes)]
     }
