@@ -2,7 +2,7 @@
 
 use crate::core::element::ElementType;
 use crate::core::plain::PlainForm;
-use crate::core::table::{DecodeEntry, FrequencyTable, TOTAL, fill_decode_table};
+use crate::core::table::{DecodeEntry, FREQUENCY_BITS, FrequencyTable, TOTAL, fill_decode_table};
 use crate::core::thresholds::{TableMap, Thresholds};
 use crate::core::token::LengthTokens;
 
@@ -60,6 +60,75 @@ pub struct Bank {
     pub elements: Vec<FrequencyTable>,
 }
 
+/// Tables of a group (masks, elements) made ready for decoding, with the table of each λ.
+///
+/// Invariant, on which kernels rely: there is at least one table, `entries` holds 4096 entries for each, and `map` and `offsets` name only tables that
+/// are there, the first 0. [`DecodeGroup::new`] sees to it, nothing changes a group later.
+#[derive(Clone, Debug)]
+pub struct DecodeGroup {
+    base: i32,
+    map: [u8; 256],
+    offsets: Box<[u32; 256]>,
+    entries: Vec<DecodeEntry>,
+}
+
+impl DecodeGroup {
+    /// Builds the decoders of `tables`, which `thresholds` choose among. Without tables it holds one that gives only symbol 0.
+    #[must_use]
+    pub fn new(thresholds: &Thresholds, tables: &[FrequencyTable]) -> Self {
+        let total = TOTAL as usize;
+        let mut entries = vec![0; tables.len().max(1) * total];
+        for (table, slots) in tables.iter().zip(entries.chunks_mut(total)) {
+            fill_decode_table(table, slots);
+        }
+        #[allow(clippy::cast_possible_truncation)]
+        let last = (tables.len().max(1) - 1).min(255) as u8;
+        let mut map = TableMap::new(thresholds).bytes().map(|table| table.min(last));
+        map[0] = 0;
+        // λ ends at 32767: what lies beyond is as the last.
+        let base = i32::from(thresholds.base);
+        let top = usize::try_from(i32::from(i16::MAX) - base).unwrap_or(0);
+        if let Some((&mut end, beyond)) = map.get_mut(top..).and_then(<[u8]>::split_first_mut) {
+            beyond.fill(end);
+        }
+        let offsets = Box::new(map.map(|table| u32::from(table) << FREQUENCY_BITS));
+        Self { base, map, offsets, entries }
+    }
+
+    /// T_0, the λ of the map's first entry.
+    #[must_use]
+    pub fn base(&self) -> i32 {
+        self.base
+    }
+
+    /// The table of each λ − base in 0…255; λ below take the first, above the last. Not clamping λ to 16 bits leads to the same table.
+    #[must_use]
+    pub fn map(&self) -> &[u8; 256] {
+        &self.map
+    }
+
+    /// Index in [`Self::entries`] of the first entry of each table in the map.
+    #[must_use]
+    pub fn offsets(&self) -> &[u32; 256] {
+        &self.offsets
+    }
+
+    /// 4096 entries a table.
+    #[must_use]
+    pub fn entries(&self) -> &[DecodeEntry] {
+        &self.entries
+    }
+
+    /// The entries of the table that serves λ.
+    #[inline(always)]
+    #[must_use]
+    #[allow(clippy::cast_sign_loss)]
+    pub fn slots(&self, lambda: i32) -> &[DecodeEntry] {
+        let first = self.offsets[(lambda - self.base).clamp(0, 255) as usize] as usize;
+        self.entries.get(first..first + TOTAL as usize).unwrap_or(&[])
+    }
+}
+
 /// A bank made ready for decoding: 16 KiB a table.
 #[derive(Clone, Debug)]
 pub struct DecodeBank {
@@ -67,34 +136,26 @@ pub struct DecodeBank {
     pub class: TokenClass,
     /// Decoder of the scale symbols, 4096 entries; empty without.
     pub scale: Vec<DecodeEntry>,
-    /// Table of each λ of a mask group.
-    pub mask_map: TableMap,
-    /// Decoders of the mask tables, 4096 entries each.
-    pub masks: Vec<DecodeEntry>,
-    /// Table of each λ of an element.
-    pub element_map: TableMap,
-    /// Decoders of the element tables, 4096 entries each.
-    pub elements: Vec<DecodeEntry>,
+    /// Mask tables.
+    pub masks: DecodeGroup,
+    /// Element tables.
+    pub elements: DecodeGroup,
 }
 
 impl DecodeBank {
     /// Builds the decoders of a bank.
     #[must_use]
     pub fn new(bank: &Bank) -> Self {
-        let fill = |tables: &[FrequencyTable]| {
-            let mut slots = vec![0; tables.len() * TOTAL as usize];
-            for (table, slots) in tables.iter().zip(slots.chunks_mut(TOTAL as usize)) {
-                fill_decode_table(table, slots);
-            }
-            slots
-        };
+        let mut scale = Vec::new();
+        if let Some(table) = &bank.scale {
+            scale = vec![0; TOTAL as usize];
+            fill_decode_table(table, &mut scale);
+        }
         Self {
             class: bank.class,
-            scale: fill(bank.scale.as_slice()),
-            mask_map: TableMap::new(&bank.mask_thresholds),
-            masks: fill(&bank.masks),
-            element_map: TableMap::new(&bank.element_thresholds),
-            elements: fill(&bank.elements),
+            scale,
+            masks: DecodeGroup::new(&bank.mask_thresholds, &bank.masks),
+            elements: DecodeGroup::new(&bank.element_thresholds, &bank.elements),
         }
     }
 }

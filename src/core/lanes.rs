@@ -14,6 +14,8 @@ pub struct Lanes<'a> {
     states: [u32; LANES],
     count: usize,
     words: &'a [u8],
+    /// Bytes of `words` that are used; beyond the end where there were too few.
+    used: usize,
 }
 
 impl<'a> Lanes<'a> {
@@ -25,7 +27,7 @@ impl<'a> Lanes<'a> {
         let count = 1usize << log2.min(5);
         let (states, words) =
             data.split_at_checked(4 * count).ok_or(Error::Entropy("the data ends inside the lane states"))?;
-        let mut lanes = Self { states: [STATE_LOW; LANES], count, words };
+        let mut lanes = Self { states: [STATE_LOW; LANES], count, words, used: 0 };
         for (state, bytes) in lanes.states.iter_mut().zip(states.chunks_exact(4)) {
             *state = bytes.first_chunk().map_or(0, |b| u32::from_le_bytes(*b));
             if *state < STATE_LOW {
@@ -43,36 +45,42 @@ impl<'a> Lanes<'a> {
 
     /// The states, and the words not yet used: what a kernel works on.
     pub fn parts(&mut self) -> (&mut [u32; LANES], &mut &'a [u8]) {
+        self.words = self.words.get(self.used..).unwrap_or(&[]);
+        self.used = 0;
         (&mut self.states, &mut self.words)
     }
 
-    /// Token step of one lane (0…count − 1) with a decoder of 4096 entries.
+    /// Token step of one lane (0…count − 1) with a decoder of 4096 entries, and its refill. Lanes come in order; [`Self::check`] follows each row.
     #[inline(always)]
     pub fn symbol(&mut self, lane: usize, slots: &[DecodeEntry]) -> u8 {
-        let x = &mut self.states[lane & (LANES - 1)];
-        let entry = slots.get((*x & 0xFFF) as usize).copied().unwrap_or(0);
-        let frequency = ((entry >> 8) & 0xFFF) + 1;
-        *x = frequency.wrapping_mul(*x >> FREQUENCY_BITS).wrapping_add(entry >> 20);
+        let x = self.states[lane & (LANES - 1)];
+        let entry = slots.get((x & 0xFFF) as usize).copied().unwrap_or(0);
+        let frequency = (entry >> 20) + 1;
+        let x = frequency.wrapping_mul(x >> FREQUENCY_BITS).wrapping_add((entry >> 8) & 0xFFF);
+        self.states[lane & (LANES - 1)] = self.refilled(x);
         #[allow(clippy::cast_possible_truncation)]
         {
             entry as u8
         }
     }
 
-    /// Refills, in order, each lane that has fallen below 2^16.
+    /// A state, refilled if it has fallen below 2^16: without a branch, for it is as good as random which ones are.
+    #[inline(always)]
+    fn refilled(&mut self, x: u32) -> u32 {
+        let next = self.words.get(self.used..).and_then(<[u8]>::first_chunk);
+        let next = next.map_or(0, |word| u32::from(u16::from_le_bytes(*word)));
+        let low = x < STATE_LOW;
+        self.used += 2 * usize::from(low);
+        std::hint::select_unpredictable(low, (x << 16) | next, x)
+    }
+
+    /// Checks that there were words for all refills so far.
     ///
     /// # Errors
     /// ULP-ENT-03.
     #[inline(always)]
-    pub fn renormalise(&mut self) -> Result<()> {
-        for x in &mut self.states[..self.count] {
-            if *x < STATE_LOW {
-                let (word, rest) = self.words.split_first_chunk().ok_or(Error::Entropy("the words end too early"))?;
-                *x = (*x << 16) | u32::from(u16::from_le_bytes(*word));
-                self.words = rest;
-            }
-        }
-        Ok(())
+    pub fn check(&self) -> Result<()> {
+        if self.used > self.words.len() { Err(Error::Entropy("the words end too early")) } else { Ok(()) }
     }
 
     /// Raw-bit passes of a row: `bits[lane]` bits each (0…64) into `raw[lane]`; lanes from `bits.len()` on take none.
@@ -84,12 +92,13 @@ impl<'a> Lanes<'a> {
         let most = bits.iter().copied().max().unwrap_or(0);
         let mut done = 0;
         while done < most {
-            for ((x, &bits), raw) in self.states.iter_mut().zip(bits).zip(raw.iter_mut()) {
+            for (lane, (&bits, raw)) in bits.iter().zip(raw.iter_mut()).enumerate() {
                 let take = bits.saturating_sub(done).min(16);
-                *raw |= u64::from(*x & ((1 << take) - 1)) << (done & 63);
-                *x >>= take;
+                let x = self.states[lane & (LANES - 1)];
+                *raw |= u64::from(x & ((1 << take) - 1)) << (done & 63);
+                self.states[lane & (LANES - 1)] = self.refilled(x >> take);
             }
-            self.renormalise()?;
+            self.check()?;
             done += 16;
         }
         Ok(())
@@ -100,7 +109,7 @@ impl<'a> Lanes<'a> {
     /// # Errors
     /// ULP-ENT-02.
     pub fn finish(&self) -> Result<()> {
-        if !self.words.is_empty() {
+        if self.used < self.words.len() {
             return Err(Error::Entropy("words are left over"));
         }
         if self.states[..self.count].iter().any(|&x| x != STATE_LOW) {

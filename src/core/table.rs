@@ -37,7 +37,7 @@ impl FrequencyTable {
     }
 }
 
-/// One entry per slot of 12 bits, packed for one load per decoded symbol: bits 0…7 symbol, 8…19 frequency − 1, 20…31 slot − cumulative frequency.
+/// One entry per slot of 12 bits, packed for one load per decoded symbol: bits 0…7 symbol, 8…19 slot − cumulative frequency, 20…31 frequency − 1.
 pub type DecodeEntry = u32;
 
 /// Writes the 4096 entries of a table's decoder; `slots` has 4096 entries.
@@ -50,7 +50,7 @@ pub fn fill_decode_table(table: &FrequencyTable, slots: &mut [DecodeEntry]) {
             return;
         };
         for (offset, entry) in run.iter_mut().enumerate() {
-            *entry = symbol as u32 | ((frequency as u32).wrapping_sub(1) << 8) | ((offset as u32) << 20);
+            *entry = symbol as u32 | ((offset as u32) << 8) | ((frequency as u32).wrapping_sub(1) << 20);
         }
         at += frequency;
     }

@@ -45,9 +45,9 @@ impl LengthTokens {
     /// Number of raw bits after this token.
     #[inline(always)]
     #[must_use]
-    pub fn raw_bits(self, token: u8) -> u32 {
+    pub const fn raw_bits(self, token: u8) -> u32 {
         match self.refinement {
-            Some(r) if token >= 16 => ((u32::from(token) - 16) >> (1 + r)) + 4 - r - 1,
+            Some(r) if token >= 16 => ((token as u32 - 16) >> (1 + r)) + 4 - r - 1,
             _ => 0,
         }
     }
@@ -55,17 +55,28 @@ impl LengthTokens {
     /// The z of a token whose raw bits are zero.
     #[inline(always)]
     #[must_use]
-    pub fn base(self, token: u8) -> u64 {
+    pub const fn base(self, token: u8) -> u64 {
         match self.refinement {
             Some(r) if token >= 16 => {
-                let k = (u64::from(token) - 16) >> 1;
+                let k = (token as u64 - 16) >> 1;
                 let n = (k >> r) + 4;
                 if n > 63 {
                     return u64::MAX;
                 }
-                (1 << n) | ((k & ((1 << r) - 1)) << (n - u64::from(r))) | (u64::from(token) & 1)
+                (1 << n) | ((k & ((1 << r) - 1)) << (n - r as u64)) | (token as u64 & 1)
             }
-            _ => u64::from(token),
+            _ => token as u64,
+        }
+    }
+
+    /// Raw bits and base of each token, ready for use.
+    #[must_use]
+    pub fn table(self) -> &'static LengthTable {
+        static TABLES: [LengthTable; 3] = [LengthTable::new(None), LengthTable::new(Some(1)), LengthTable::new(Some(2))];
+        match self.refinement {
+            None => &TABLES[0],
+            Some(1) => &TABLES[1],
+            Some(_) => &TABLES[2],
         }
     }
 
@@ -73,6 +84,30 @@ impl LengthTokens {
     #[must_use]
     pub fn alphabet(self) -> usize {
         if self.refinement == Some(2) { 240 } else { 256 }
+    }
+}
+
+/// What [`LengthTokens::raw_bits`] and [`LengthTokens::base`] give for each token.
+#[derive(Clone, Debug)]
+pub struct LengthTable {
+    /// Number of raw bits.
+    pub raw_bits: [u32; 256],
+    /// The z of the token whose raw bits are zero.
+    pub base: [u64; 256],
+}
+
+impl LengthTable {
+    #[allow(clippy::cast_possible_truncation)]
+    const fn new(refinement: Option<u32>) -> Self {
+        let tokens = LengthTokens { refinement };
+        let mut table = Self { raw_bits: [0; 256], base: [0; 256] };
+        let mut token = 0;
+        while token < 256 {
+            table.raw_bits[token] = tokens.raw_bits(token as u8);
+            table.base[token] = tokens.base(token as u8);
+            token += 1;
+        }
+        table
     }
 }
 

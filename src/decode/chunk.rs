@@ -11,8 +11,9 @@ use crate::core::element::{Class, ElementType};
 use crate::core::model::Model;
 use crate::decode::parts::{Part, parts};
 use crate::decode::slots::{LazyBank, Slots};
-use crate::decode::substream::Substream;
+use crate::decode::substream::{Job, Substream};
 use crate::error::{Error, Result};
+use crate::kernel::Kernel;
 use crate::wire::chunk_header::{ChunkHeader, Method, SubstreamHeader};
 use crate::wire::layout::Layout;
 
@@ -25,7 +26,7 @@ pub struct Chunk {
     pub parts: Vec<Part>,
     /// Reference ranges that are needed, in output order: index, bytes. Neighbours are one.
     pub ranges: Vec<(u8, Range<u64>)>,
-    data: Vec<u8>,
+    body: Vec<u8>,
     substreams: Vec<Prepared>,
 }
 
@@ -45,14 +46,14 @@ impl Chunk {
     /// # Errors
     /// ULP-CHK-01 … 05, ULP-SUB.
     pub fn parse(
-        body: &[u8],
+        body: Vec<u8>,
         count: u16,
         offset: u64,
         max_length: u32,
         layout: &Layout,
         slots: &Slots,
     ) -> Result<Self> {
-        let (header, data) = ChunkHeader::parse(body, count)?;
+        let (header, _) = ChunkHeader::parse(&body, count)?;
         if header.output_offset != offset {
             return Err(Error::Contradiction {
                 field: "output_offset",
@@ -95,7 +96,7 @@ impl Chunk {
             }
             substreams.push(Prepared { header: substream, kind, element, bank, profiles });
         }
-        let mut chunk = Self { header, parts, ranges: Vec::new(), data: data.to_vec(), substreams };
+        let mut chunk = Self { header, parts, ranges: Vec::new(), body, substreams };
         for part in &chunk.parts {
             let (true, Some(reference)) = (chunk.uses_reference(part.kind), part.reference) else {
                 continue;
@@ -119,60 +120,188 @@ impl Chunk {
         self.ranges.iter().map(|(_, r)| r.end - r.start).sum()
     }
 
-    /// Decodes the chunk's content; `reference` holds the bytes of `ranges`, one after the other. The content's CRC has matched.
-    ///
-    /// # Errors
-    /// ULP-CHK-06, 07 and the rules of substreams.
-    pub fn decode(&self, reference: &[u8]) -> Result<Vec<u8>> {
-        let result = self.content(reference).and_then(|content| {
-            let actual = crc32fast::hash(&content);
-            let expected = self.header.content_crc;
-            if actual == expected { Ok(content) } else { Err(Error::ContentCrc { expected, actual }) }
-        });
-        if result.is_err() {
-            let (expected, actual) = (self.header.reference_crc, crc32fast::hash(reference));
-            if expected != actual {
-                let mut indices: Vec<usize> = self.ranges.iter().map(|r| r.0.into()).collect();
-                indices.dedup();
-                let index = if let [index] = indices[..] { Some(index) } else { None };
-                return Err(Error::ReferenceMismatch { index, expected, actual });
-            }
-        }
-        result
+    /// The record's body, for another use of its memory.
+    #[must_use]
+    pub fn into_body(self) -> Vec<u8> {
+        self.body
     }
 
-    fn content(&self, reference: &[u8]) -> Result<Vec<u8>> {
-        let mut out = vec![0; self.header.output_length as usize];
-        let mut data = self.data.as_slice();
-        for substream in &self.substreams {
-            let (own, rest) = data.split_at_checked(substream.header.length as usize).ok_or(Error::Extent("Chunk"))?;
-            data = rest;
-            substream.decode(own, self, reference, &mut out)?;
-        }
-        Ok(out)
+    /// The data of each substream.
+    fn data(&self) -> impl Iterator<Item = &[u8]> {
+        let before = ChunkHeader::size(u16::try_from(self.substreams.len()).unwrap_or(u16::MAX));
+        let mut rest = self.body.get(before..).unwrap_or(&[]);
+        self.substreams.iter().map(move |substream| {
+            let (own, after) = rest.split_at_checked(substream.header.length as usize).unwrap_or_default();
+            rest = after;
+            own
+        })
     }
 
     /// Reference bytes of the parts of a kind, converted, contiguous.
-    fn gather<'r>(&self, kind: u8, reference: &'r [u8]) -> Result<Cow<'r, [u8]>> {
+    fn gather<'r>(&self, kind: u8, reference: &[&'r [u8]]) -> Result<Cow<'r, [u8]>> {
         let mut result = Cow::Borrowed(&[][..]);
-        let mut at = 0;
         let mut single = true;
+        let mut ranges = self.ranges.iter().zip(reference);
+        let mut range = None;
+        let mut end = 0;
         for part in self.parts.iter().filter(|p| self.uses_reference(p.kind)) {
-            let end = at + part.reference_length();
-            if let (true, Some(r)) = (part.kind == kind, part.reference) {
-                let bytes = reference.get(at..end).ok_or(Error::Extent("reference"))?;
-                let converted = convert(bytes, r.element, part.element);
-                if single {
-                    result = converted;
-                } else {
-                    result.to_mut().extend_from_slice(&converted);
-                }
-                single = false;
+            let (start, length) = (part.reference_offset, part.reference_length());
+            // As the ranges were made: a part goes on where the one before has ended, or begins a range.
+            let goes_on = |((index, _), _): (&(u8, Range<u64>), _)| part.reference.is_some_and(|r| r.index == *index);
+            if end != start || !range.is_some_and(goes_on) {
+                range = ranges.next();
             }
-            at = end;
+            end = start + length as u64;
+            let (true, Some(r)) = (part.kind == kind, part.reference) else { continue };
+            let bytes = range.and_then(|((_, range), bytes)| {
+                let from = usize::try_from(start.checked_sub(range.start)?).ok()?;
+                bytes.get(from..from + length)
+            });
+            let converted = convert(bytes.ok_or(Error::Extent("reference"))?, r.element, part.element);
+            if single {
+                result = converted;
+            } else {
+                result.to_mut().extend_from_slice(&converted);
+            }
+            single = false;
         }
         Ok(result)
     }
+}
+
+/// A chunk to be decoded.
+#[derive(Debug)]
+pub struct Work<'a> {
+    /// The chunk.
+    pub chunk: &'a Chunk,
+    /// The bytes of each of the chunk's `ranges`.
+    pub reference: &'a [&'a [u8]],
+    /// What takes the content, of any length before.
+    pub out: &'a mut Vec<u8>,
+}
+
+/// Decodes the contents of chunks, two substreams at a time where they are alike. Where the result is good the content's CRC has matched.
+///
+/// # Errors
+/// For each chunk: ULP-CHK-06, 07 and the rules of substreams.
+pub fn decode(kernel: Kernel, work: &mut [Work<'_>]) -> Vec<Result<()>> {
+    let mut results = contents(kernel, work);
+    for (work, result) in work.iter().zip(&mut results) {
+        let header = &work.chunk.header;
+        if result.is_ok() {
+            let (expected, actual) = (header.content_crc, crc32fast::hash(work.out));
+            if expected == actual {
+                continue;
+            }
+            *result = Err(Error::ContentCrc { expected, actual });
+        }
+        let mut crc = crc32fast::Hasher::new();
+        work.reference.iter().for_each(|bytes| crc.update(bytes));
+        let (expected, actual) = (header.reference_crc, crc.finalize());
+        if expected != actual {
+            let mut indices: Vec<usize> = work.chunk.ranges.iter().map(|r| r.0.into()).collect();
+            indices.dedup();
+            let index = if let [index] = indices[..] { Some(index) } else { None };
+            *result = Err(Error::ReferenceMismatch { index, expected, actual });
+        }
+    }
+    results
+}
+
+/// A substream to be decoded.
+struct Task<'a> {
+    /// Index of its chunk.
+    chunk: usize,
+    prepared: &'a Prepared,
+    data: &'a [u8],
+    reference: Cow<'a, [u8]>,
+    profiles: Vec<i8>,
+    /// Its parts of the output.
+    places: Vec<&'a mut [u8]>,
+    /// All its elements, where they have several places.
+    side: Vec<u8>,
+    result: Result<()>,
+}
+
+fn contents(kernel: Kernel, work: &mut [Work<'_>]) -> Vec<Result<()>> {
+    let mut results = Vec::with_capacity(work.len());
+    let mut tasks: Vec<Task<'_>> = Vec::new();
+    for (index, work) in work.iter_mut().enumerate() {
+        work.out.resize(work.chunk.header.output_length as usize, 0);
+        results.push(prepare(index, work, &mut tasks));
+    }
+    // Tasks that are alike come together.
+    tasks.sort_by_key(|t| t.prepared.alike());
+    let mut jobs: Vec<(&mut Result<()>, Job<'_>)> = Vec::new();
+    for task in &mut tasks {
+        let Task { prepared, data, reference, profiles, places, side, result, .. } = task;
+        let out = if let [place] = &mut places[..] { &mut **place } else { side.as_mut_slice() };
+        match prepared.job(data, reference, profiles, out) {
+            Ok(None) => {}
+            Ok(Some(job)) => jobs.push((result, job)),
+            Err(error) => *result = Err(error),
+        }
+    }
+    let mut jobs = jobs.into_iter();
+    while let Some((result, job)) = jobs.next() {
+        match jobs.next() {
+            None => *result = job.decode(kernel),
+            Some((other, second)) => [*result, *other] = Job::decode_two(job, second, kernel),
+        }
+    }
+    // The order of substreams tells which error is a chunk's.
+    tasks.sort_by_key(|t| (t.chunk, t.prepared.kind));
+    for task in tasks {
+        let Task { chunk, places, side, result, .. } = task;
+        if places.len() > 1 {
+            let mut rest = side.as_slice();
+            for place in places {
+                let (bytes, after) = rest.split_at_checked(place.len()).unwrap_or_default();
+                if bytes.len() == place.len() {
+                    place.copy_from_slice(bytes);
+                }
+                rest = after;
+            }
+        }
+        if let Some(of_chunk) = results.get_mut(chunk) {
+            if of_chunk.is_ok() {
+                *of_chunk = result;
+            }
+        }
+    }
+    results
+}
+
+/// Makes tasks of a chunk's substreams.
+fn prepare<'a>(index: usize, work: &'a mut Work<'_>, tasks: &mut Vec<Task<'a>>) -> Result<()> {
+    let chunk = work.chunk;
+    let mut own: Vec<Task<'a>> = Vec::with_capacity(chunk.substreams.len());
+    for (prepared, data) in chunk.substreams.iter().zip(chunk.data()) {
+        let reference = if prepared.header.method.uses_reference() {
+            chunk.gather(prepared.kind, work.reference)?
+        } else {
+            Cow::Borrowed(&[][..])
+        };
+        let profiles = prepared.profile_values(chunk);
+        let (places, side) = (Vec::new(), Vec::new());
+        own.push(Task { chunk: index, prepared, data, reference, profiles, places, side, result: Ok(()) });
+    }
+    // Parts cover the output without gaps, in order.
+    let mut rest = work.out.as_mut_slice();
+    for part in &chunk.parts {
+        let (place, after) = rest.split_at_mut_checked(part.output.len()).ok_or(Error::Extent("Chunk"))?;
+        rest = after;
+        if let Some(task) = own.iter_mut().find(|t| t.prepared.kind == part.kind) {
+            task.places.push(place);
+        }
+    }
+    for task in &mut own {
+        if task.places.len() > 1 {
+            task.side = vec![0; task.places.iter().map(|p| p.len()).sum()];
+        }
+    }
+    tasks.append(&mut own);
+    Ok(())
 }
 
 /// Checks a header's fields against its kind (ULP-SUB-01, 05, and the fixed lengths).
@@ -236,53 +365,40 @@ fn check_bank(header: &SubstreamHeader, element: ElementType, bank: &LazyBank) -
 }
 
 impl Prepared {
-    fn decode(&self, data: &[u8], chunk: &Chunk, reference: &[u8], out: &mut [u8]) -> Result<()> {
-        let mut own = chunk.parts.iter().filter(|p| p.kind == self.kind);
-        let reference = if self.header.method.uses_reference() {
-            chunk.gather(self.kind, reference)?
-        } else {
-            Cow::Borrowed(&[][..])
-        };
-        // One part decodes into its place; several are decoded side by side and spread.
-        if let (Some(part), None) = (own.next(), own.next()) {
-            let place = out.get_mut(part.output.clone()).ok_or(Error::Extent("Chunk"))?;
-            return self.elements(data, chunk, &reference, place);
-        }
-        let own = || chunk.parts.iter().filter(|p| p.kind == self.kind);
-        let mut elements = vec![0; own().map(|p| p.output.len()).sum()];
-        self.elements(data, chunk, &reference, &mut elements)?;
-        let mut rest = elements.as_slice();
-        for part in own() {
-            let (bytes, after) = rest.split_at(part.output.len());
-            out.get_mut(part.output.clone()).ok_or(Error::Extent("Chunk"))?.copy_from_slice(bytes);
-            rest = after;
-        }
-        Ok(())
+    /// Equal for substreams that can be decoded side by side.
+    fn alike(&self) -> (u8, u8) {
+        (self.header.method as u8, self.element.id())
     }
 
-    fn elements(&self, data: &[u8], chunk: &Chunk, reference: &[u8], out: &mut [u8]) -> Result<()> {
+    /// Decodes the elements, or makes a job of it where they are entropy coded.
+    fn job<'a>(
+        &'a self,
+        data: &'a [u8],
+        reference: &'a [u8],
+        profiles: &'a [i8],
+        out: &'a mut [u8],
+    ) -> Result<Option<Job<'a>>> {
         let model = match self.header.method {
             Method::Raw => {
                 out.copy_from_slice(data.get(..out.len()).ok_or(Error::Extent("raw elements"))?);
-                return Ok(());
+                return Ok(None);
             }
             Method::Constant => {
                 for element in out.chunks_exact_mut(self.element.width()) {
                     element.copy_from_slice(data);
                 }
-                return Ok(());
+                return Ok(None);
             }
             Method::Same => {
                 out.copy_from_slice(reference.get(..out.len()).ok_or(Error::Extent("reference"))?);
-                return Ok(());
+                return Ok(None);
             }
             Method::Residual => Model::Residual,
             Method::Mask => Model::Mask,
             Method::Plain => Model::Plain,
         };
         let bank = self.bank.as_ref().ok_or(Error::Order("no bank"))?;
-        let profiles = self.profile_values(chunk);
-        Substream {
+        let substream = Substream {
             model,
             element: self.element,
             shift: self.header.shift,
@@ -290,9 +406,9 @@ impl Prepared {
             lanes: self.header.lanes,
             scale_base: self.header.scale_base,
             bank: bank.decoders(),
-            profiles: &profiles,
-        }
-        .decode(data, reference, out)
+            profiles,
+        };
+        Ok(Some(Job { substream, data, reference, out }))
     }
 
     /// Profile value of each element; empty where profiles are not used.

@@ -1,5 +1,7 @@
 //! Decoding of one substream's elements (spec §10, §11).
 
+use std::ops::Range;
+
 use crate::core::bank::{DecodeBank, TokenClass};
 use crate::core::element::{Class, ElementType};
 use crate::core::lambda::{ExponentTerm, clamp16};
@@ -7,14 +9,14 @@ use crate::core::lanes::{LANES, Lanes};
 use crate::core::model::Model;
 use crate::core::plain::PlainTokens;
 use crate::core::residual::{Ring, unzigzag};
-use crate::core::table::{DecodeEntry, TOTAL};
 use crate::core::token::LengthTokens;
 use crate::core::word::Word;
 use crate::error::{Error, Result};
+use crate::kernel::Kernel;
+use crate::kernel::decode::{
+    Engine, ROW, ROW_OF_GROUPS, Rows, ZERO_BLOCK, decode_changed, decode_groups, decode_rows, decode_two,
+};
 use crate::with_word;
-
-/// Scale of a ZERO block.
-const ZERO: i32 = i32::MIN;
 
 /// An entropy-coded substream, its Substream_Header checked.
 #[derive(Clone, Copy, Debug)]
@@ -37,36 +39,132 @@ pub struct Substream<'a> {
     pub profiles: &'a [i8],
 }
 
-impl Substream<'_> {
-    /// Decodes `data` into `out`: whole elements of the type, with as many in `reference` (already converted; empty for PLAIN).
+/// A substream with what it is decoded from and to.
+#[derive(Debug)]
+pub struct Job<'a> {
+    /// The substream.
+    pub substream: Substream<'a>,
+    /// Its data.
+    pub data: &'a [u8],
+    /// As many elements as `out` has, already converted; empty for PLAIN.
+    pub reference: &'a [u8],
+    /// Whole elements of the type.
+    pub out: &'a mut [u8],
+}
+
+/// A job whose scales are decoded.
+struct Started<'a> {
+    lanes: Lanes<'a>,
+    scales: Vec<i32>,
+}
+
+impl<'a> Job<'a> {
+    /// Decodes the elements. [`Kernel::Scalar`] stands for the code below, which all others must agree with.
     ///
     /// # Errors
     /// Violated rules of the entropy coder or of the tokens.
-    pub fn decode(&self, data: &[u8], reference: &[u8], out: &mut [u8]) -> Result<()> {
-        let width = self.element.width();
-        let count = out.len() / width;
-        let mut lanes = Lanes::new(data, self.lanes)?;
-        let scales = self.scales(&mut lanes, count)?;
-        match self.model {
+    pub fn decode(mut self, kernel: Kernel) -> Result<()> {
+        let mut started = self.start()?;
+        let engine = Engine::new(kernel).filter(|_| started.lanes.count() == ROW);
+        let mut done = 0;
+        if let (Some(engine), Some(rows)) = (engine, self.rows(&started.scales)) {
+            decode_rows(engine, &rows, &mut started.lanes, self.out)?;
+            done = self.whole_rows();
+        }
+        self.rest(started, engine, done)
+    }
+
+    /// Decodes two jobs side by side, which takes less time than one after the other.
+    pub fn decode_two(mut first: Self, mut second: Self, kernel: Kernel) -> [Result<()>; 2] {
+        let started = [first.start(), second.start()];
+        let ([Ok(a), Ok(b)], Some(engine)) = (started, Engine::new(kernel)) else {
+            return [first.decode(kernel), second.decode(kernel)];
+        };
+        let (mut a, mut b) = (a, b);
+        let both = a.lanes.count() == ROW && b.lanes.count() == ROW;
+        let rows = [first.rows(&a.scales), second.rows(&b.scales)];
+        let ([Some(rows_a), Some(rows_b)], true) = (rows, both) else {
+            return [first.decode(kernel), second.decode(kernel)];
+        };
+        let done = [first.whole_rows(), second.whole_rows()];
+        let [of_a, of_b] = decode_two(
+            engine,
+            (&rows_a, &mut a.lanes, &mut *first.out),
+            (&rows_b, &mut b.lanes, &mut *second.out),
+        );
+        let engine = Some(engine);
+        [of_a.and_then(|()| first.rest(a, engine, done[0])), of_b.and_then(|()| second.rest(b, engine, done[1]))]
+    }
+
+    /// Reads the lanes' states and decodes the scales.
+    fn start(&mut self) -> Result<Started<'a>> {
+        let Substream { model, element, profiles, .. } = self.substream;
+        let count = self.out.len() / element.width();
+        if model != Model::Plain && self.reference.len() < self.out.len() {
+            return Err(Error::Extent("reference"));
+        }
+        if !profiles.is_empty() && profiles.len() < count {
+            return Err(Error::Extent("profile"));
+        }
+        let mut lanes = Lanes::new(self.data, self.substream.lanes)?;
+        let scales = self.substream.scales(&mut lanes, count)?;
+        Ok(Started { lanes, scales })
+    }
+
+    /// Elements that are in whole rows.
+    fn whole_rows(&self) -> usize {
+        self.out.len() / self.substream.element.width() / ROW * ROW
+    }
+
+    /// What kernels work on; `None` for MASK.
+    fn rows<'s>(&self, scales: &'s [i32]) -> Option<Rows<'s>>
+    where
+        'a: 's,
+    {
+        let Substream { model, element, shift, block, bank, profiles, .. } = self.substream;
+        (model != Model::Mask).then_some(Rows {
+            model,
+            element,
+            shift,
+            block,
+            scales,
+            bank,
+            profiles,
+            reference: self.reference,
+        })
+    }
+
+    /// Decodes elements `done` and on, and checks the end.
+    fn rest(self, started: Started<'_>, engine: Option<Engine>, done: usize) -> Result<()> {
+        let Self { substream, reference, out, .. } = self;
+        let Started { mut lanes, scales } = started;
+        let width = substream.element.width();
+        match substream.model {
             Model::Residual => {
-                with_word!(width, W => self.residual::<W>(&mut lanes, &scales, reference, out))?;
+                with_word!(width, W => substream.residual::<W>(&mut lanes, &scales, done, reference, out))?;
+                substream.copy_zero_blocks(&scales, reference, out, width);
             }
             Model::Mask => {
                 out.copy_from_slice(reference.get(..out.len()).ok_or(Error::Extent("reference"))?);
-                with_word!(width, W => self.mask::<W>(&mut lanes, &scales, out))?;
+                with_word!(width, W => substream.mask::<W>(&mut lanes, &scales, engine, reference, out))?;
             }
-            Model::Plain => match self.bank.class {
-                TokenClass::Plain(form) => {
-                    let tokens = PlainTokens::new(self.element, self.shift, form)
-                        .ok_or(Error::Field { field: "shift", value: self.shift.into() })?;
-                    with_word!(width, W => self.plain_floats::<W>(&mut lanes, &scales, tokens, out))?;
+            Model::Plain => {
+                match substream.bank.class {
+                    TokenClass::Plain(form) => {
+                        let tokens = PlainTokens::new(substream.element, substream.shift, form)
+                            .ok_or(Error::Field { field: "shift", value: substream.shift.into() })?;
+                        with_word!(width, W => substream.plain_floats::<W>(&mut lanes, &scales, done, tokens, out))?;
+                    }
+                    _ => with_word!(width, W => substream.plain_integers::<W>(&mut lanes, &scales, done, out))?,
                 }
-                _ => with_word!(width, W => self.plain_integers::<W>(&mut lanes, &scales, out))?,
-            },
+                substream.clear_zero_blocks(&scales, out, width);
+            }
         }
         lanes.finish()
     }
+}
 
+impl Substream<'_> {
     /// Decodes the scale of each block.
     fn scales(&self, lanes: &mut Lanes<'_>, count: usize) -> Result<Vec<i32>> {
         let mut previous = i32::from(self.scale_base);
@@ -80,7 +178,7 @@ impl Substream<'_> {
             for lane in 0..row {
                 let symbol = lanes.symbol(lane, &self.bank.scale);
                 scales.push(if symbol == 0 {
-                    ZERO
+                    ZERO_BLOCK
                 } else {
                     #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)]
                     let difference = unzigzag(u64::from(symbol) - 1) as i64 as i32;
@@ -88,19 +186,33 @@ impl Substream<'_> {
                     previous
                 });
             }
-            lanes.renormalise()?;
+            lanes.check()?;
         }
         Ok(scales)
     }
 
-    /// Elements of each block that is not ZERO: first element, end, scale.
-    fn blocks<'s>(&self, scales: &'s [i32], count: usize) -> impl Iterator<Item = (usize, usize, i32)> + 's {
+    /// Elements of each block that is not ZERO, from element `done` on: first element, end, scale.
+    fn blocks<'s>(
+        &self,
+        scales: &'s [i32],
+        done: usize,
+        count: usize,
+    ) -> impl Iterator<Item = (usize, usize, i32)> + 's {
         let length = if self.block == 0 { count.max(1) } else { 1 << self.block };
-        scales
-            .iter()
-            .enumerate()
-            .map(move |(i, &scale)| (i * length, count.min((i + 1) * length), scale))
-            .filter(|&(_, _, scale)| scale != ZERO)
+        let first = done / length;
+        let blocks = scales.iter().enumerate().skip(first);
+        blocks
+            .map(move |(i, &scale)| (done.max(i * length), count.min((i + 1) * length), scale))
+            .filter(|&(_, _, scale)| scale != ZERO_BLOCK)
+    }
+
+    /// The bytes of each ZERO block.
+    fn zero_blocks<'s>(&self, scales: &'s [i32], count: usize, width: usize) -> impl Iterator<Item = Range<usize>> + 's {
+        let block = self.block;
+        scales.iter().enumerate().filter(|&(_, &scale)| scale == ZERO_BLOCK).map(move |(i, _)| {
+            let start = (i << block).min(count);
+            start * width..(start + (1 << block)).min(count) * width
+        })
     }
 
     /// base(i) of the element: scale plus profile.
@@ -109,19 +221,18 @@ impl Substream<'_> {
         scale + self.profiles.get(i).map_or(0, |&p| i32::from(p))
     }
 
-    /// The decoder of the table that serves λ.
-    #[inline(always)]
-    fn slots(&self, lambda: i32) -> &[DecodeEntry] {
-        let table = usize::from(self.bank.element_map.table(lambda));
-        let total = TOTAL as usize;
-        self.bank.elements.get(table * total..(table + 1) * total).unwrap_or(&[])
-    }
-
-    fn residual<W: Word>(&self, lanes: &mut Lanes<'_>, scales: &[i32], reference: &[u8], out: &mut [u8]) -> Result<()> {
+    fn residual<W: Word>(
+        &self,
+        lanes: &mut Lanes<'_>,
+        scales: &[i32],
+        done: usize,
+        reference: &[u8],
+        out: &mut [u8],
+    ) -> Result<()> {
         let ring = Ring::new(self.element, self.shift);
         let term = ExponentTerm::new(self.element, self.shift);
-        let tokens = LengthTokens::for_width(W::BYTES);
-        for (start, end, scale) in self.blocks(scales, out.len() / W::BYTES) {
+        let tokens = LengthTokens::for_width(W::BYTES).table();
+        for (start, end, scale) in self.blocks(scales, done, out.len() / W::BYTES) {
             let mut at = start;
             while at < end {
                 let row = lanes.count().min(end - at);
@@ -133,13 +244,13 @@ impl Substream<'_> {
                     let r = W::load(reference, at + lane).wide() >> self.shift;
                     let lambda = clamp16(self.base(scale, at + lane) + term.map_or(0, |t| t.of(r)));
                     references[lane] = r;
-                    symbols[lane] = lanes.symbol(lane, self.slots(lambda));
-                    bits[lane] = tokens.raw_bits(symbols[lane]);
+                    symbols[lane] = lanes.symbol(lane, self.bank.elements.slots(lambda));
+                    bits[lane] = tokens.raw_bits[usize::from(symbols[lane])];
                 }
-                lanes.renormalise()?;
+                lanes.check()?;
                 lanes.raw_bits(&bits[..row], &mut raw)?;
                 for lane in 0..row {
-                    let z = tokens.base(symbols[lane]).wrapping_add(raw[lane] << 1);
+                    let z = tokens.base[usize::from(symbols[lane])].wrapping_add(raw[lane] << 1);
                     if z > ring.mask {
                         return Err(Error::Entropy("a residual outside its ring"));
                     }
@@ -149,17 +260,12 @@ impl Substream<'_> {
                 at += row;
             }
         }
-        self.copy_zero_blocks(scales, reference, out, W::BYTES);
         Ok(())
     }
 
     /// The elements of ZERO blocks equal their references (after the shift).
     fn copy_zero_blocks(&self, scales: &[i32], reference: &[u8], out: &mut [u8], width: usize) {
-        let count = out.len() / width;
-        for (i, _) in scales.iter().enumerate().filter(|&(_, &scale)| scale == ZERO) {
-            let start = (i << self.block).min(count);
-            let end = (start + (1 << self.block)).min(count);
-            let range = start * width..end * width;
+        for range in self.zero_blocks(scales, out.len() / width, width) {
             if let (Some(to), Some(from)) = (out.get_mut(range.clone()), reference.get(range)) {
                 to.copy_from_slice(from);
                 with_word!(width, W => clear_low_bits::<W>(to, self.shift));
@@ -167,67 +273,124 @@ impl Substream<'_> {
         }
     }
 
-    fn mask<W: Word>(&self, lanes: &mut Lanes<'_>, scales: &[i32], out: &mut [u8]) -> Result<()> {
-        let ring = Ring::new(self.element, self.shift);
-        let term = ExponentTerm::new(self.element, self.shift);
-        let tokens = LengthTokens::for_width(W::BYTES);
+    /// The elements of ZERO blocks are zero.
+    fn clear_zero_blocks(&self, scales: &[i32], out: &mut [u8], width: usize) {
+        for range in self.zero_blocks(scales, out.len() / width, width) {
+            if let Some(to) = out.get_mut(range) {
+                to.fill(0);
+            }
+        }
+    }
+
+    /// MASK; `out` holds the reference.
+    fn mask<W: Word>(
+        &self,
+        lanes: &mut Lanes<'_>,
+        scales: &[i32],
+        engine: Option<Engine>,
+        reference: &[u8],
+        out: &mut [u8],
+    ) -> Result<()> {
         let count = out.len() / W::BYTES;
         clear_low_bits::<W>(out, self.shift);
-        // The elements that differ, and their λ.
-        let mut changed: Vec<(u32, i16)> = Vec::new();
-        for (start, end, scale) in self.blocks(scales, count) {
+        let rows = engine.map(|engine| {
+            let Self { model, element, shift, block, bank, profiles, .. } = *self;
+            let reference = reference.get(..count * W::BYTES).unwrap_or(&[]);
+            (engine, Rows { model, element, shift, block, scales, bank, profiles, reference })
+        });
+        // The elements that differ.
+        let mut changed: Vec<u32> = Vec::new();
+        let mut done = 0;
+        if let Some((engine, rows)) = &rows {
+            decode_groups(*engine, rows, lanes, &mut changed)?;
+            done = count / ROW_OF_GROUPS * ROW_OF_GROUPS;
+        }
+        self.groups::<W>(lanes, scales, done, reference, count, &mut changed)?;
+        let mut changed = changed.as_slice();
+        if let Some((engine, rows)) = &rows {
+            let (whole, rest) = changed.split_at(changed.len() / ROW * ROW);
+            decode_changed(*engine, rows, lanes, whole, out)?;
+            changed = rest;
+        }
+        self.changed::<W>(lanes, scales, reference, changed, out)
+    }
+
+    /// Decodes the groups of elements `done` and on, and appends the places of the elements that differ.
+    fn groups<W: Word>(
+        &self,
+        lanes: &mut Lanes<'_>,
+        scales: &[i32],
+        done: usize,
+        reference: &[u8],
+        count: usize,
+        changed: &mut Vec<u32>,
+    ) -> Result<()> {
+        let term = ExponentTerm::new(self.element, self.shift);
+        for (start, end, scale) in self.blocks(scales, done, count) {
             let mut at = start;
             while at < end {
                 let row = lanes.count().min((end - at).div_ceil(8));
                 for lane in 0..row {
                     let first = at + 8 * lane;
                     let length = 8.min(end - first);
-                    let mut lambdas = [0i16; 8];
                     let mut largest = i32::from(i16::MIN);
-                    for (i, lambda) in lambdas.iter_mut().enumerate().take(length) {
-                        let r = W::load(out, first + i).wide() >> self.shift;
-                        let l = clamp16(self.base(scale, first + i) + term.map_or(0, |t| t.of(r)));
-                        #[allow(clippy::cast_possible_truncation)]
-                        {
-                            *lambda = l as i16;
-                        }
-                        largest = largest.max(l);
+                    for i in first..first + length {
+                        let r = W::load(reference, i).wide() >> self.shift;
+                        largest = largest.max(clamp16(self.base(scale, i) + term.map_or(0, |t| t.of(r))));
                     }
-                    let table = usize::from(self.bank.mask_map.table(largest));
-                    let total = TOTAL as usize;
-                    let slots = self.bank.masks.get(table * total..(table + 1) * total).unwrap_or(&[]);
-                    let set = lanes.symbol(lane, slots);
+                    let set = lanes.symbol(lane, self.bank.masks.slots(largest));
                     if u32::from(set) >> length != 0 {
                         return Err(Error::Entropy("a mask names elements that are not there"));
                     }
-                    for (i, &lambda) in lambdas.iter().enumerate() {
+                    for i in 0..length {
                         if set >> i & 1 == 1 {
                             #[allow(clippy::cast_possible_truncation)]
-                            changed.push(((first + i) as u32, lambda));
+                            changed.push((first + i) as u32);
                         }
                     }
                 }
-                lanes.renormalise()?;
+                lanes.check()?;
                 at += 8 * row;
             }
         }
+        Ok(())
+    }
+
+    /// Decodes the elements at the places in `changed`.
+    fn changed<W: Word>(
+        &self,
+        lanes: &mut Lanes<'_>,
+        scales: &[i32],
+        reference: &[u8],
+        changed: &[u32],
+        out: &mut [u8],
+    ) -> Result<()> {
+        let ring = Ring::new(self.element, self.shift);
+        let term = ExponentTerm::new(self.element, self.shift);
+        let tokens = LengthTokens::for_width(W::BYTES).table();
         for row in changed.chunks(lanes.count()) {
+            let mut references = [0u64; LANES];
             let mut symbols = [0u8; LANES];
             let mut bits = [0u32; LANES];
             let mut raw = [0u64; LANES];
-            for (lane, &(_, lambda)) in row.iter().enumerate() {
-                symbols[lane] = lanes.symbol(lane, self.slots(i32::from(lambda)));
-                bits[lane] = tokens.raw_bits(symbols[lane]);
+            for (lane, &i) in row.iter().enumerate() {
+                let i = i as usize;
+                let block = if self.block == 0 { 0 } else { i >> self.block };
+                let scale = scales.get(block).copied().unwrap_or(0);
+                let r = W::load(reference, i).wide() >> self.shift;
+                let lambda = clamp16(self.base(scale, i) + term.map_or(0, |t| t.of(r)));
+                references[lane] = r;
+                symbols[lane] = lanes.symbol(lane, self.bank.elements.slots(lambda));
+                bits[lane] = tokens.raw_bits[usize::from(symbols[lane])];
             }
-            lanes.renormalise()?;
+            lanes.check()?;
             lanes.raw_bits(&bits[..row.len()], &mut raw)?;
-            for (lane, &(i, _)) in row.iter().enumerate() {
-                let z = tokens.base(symbols[lane]).wrapping_add(raw[lane] << 1);
+            for (lane, &i) in row.iter().enumerate() {
+                let z = tokens.base[usize::from(symbols[lane])].wrapping_add(raw[lane] << 1);
                 if z > ring.mask {
                     return Err(Error::Entropy("a residual outside its ring"));
                 }
-                let reference = W::load(out, i as usize).wide() >> self.shift;
-                W::narrow(ring.unzigzag(z, reference) << self.shift).store(out, i as usize);
+                W::narrow(ring.unzigzag(z, references[lane]) << self.shift).store(out, i as usize);
             }
         }
         Ok(())
@@ -237,11 +400,11 @@ impl Substream<'_> {
         &self,
         lanes: &mut Lanes<'_>,
         scales: &[i32],
+        done: usize,
         tokens: PlainTokens,
         out: &mut [u8],
     ) -> Result<()> {
-        out.fill(0);
-        for (start, end, scale) in self.blocks(scales, out.len() / W::BYTES) {
+        for (start, end, scale) in self.blocks(scales, done, out.len() / W::BYTES) {
             let mut at = start;
             while at < end {
                 let row = lanes.count().min(end - at);
@@ -251,10 +414,10 @@ impl Substream<'_> {
                 let mut raw = [0u64; LANES];
                 for lane in 0..row {
                     lambdas[lane] = clamp16(self.base(scale, at + lane));
-                    symbols[lane] = lanes.symbol(lane, self.slots(lambdas[lane]));
+                    symbols[lane] = lanes.symbol(lane, self.bank.elements.slots(lambdas[lane]));
                     bits[lane] = tokens.raw_bits(symbols[lane]);
                 }
-                lanes.renormalise()?;
+                lanes.check()?;
                 lanes.raw_bits(&bits[..row], &mut raw)?;
                 for lane in 0..row {
                     let u = tokens
@@ -268,12 +431,17 @@ impl Substream<'_> {
         Ok(())
     }
 
-    fn plain_integers<W: Word>(&self, lanes: &mut Lanes<'_>, scales: &[i32], out: &mut [u8]) -> Result<()> {
+    fn plain_integers<W: Word>(
+        &self,
+        lanes: &mut Lanes<'_>,
+        scales: &[i32],
+        done: usize,
+        out: &mut [u8],
+    ) -> Result<()> {
         let ring = Ring::new(self.element, self.shift);
-        let tokens = LengthTokens::for_width(W::BYTES);
+        let tokens = LengthTokens::for_width(W::BYTES).table();
         let signed = self.element.class() == Class::Signed && W::BYTES > 1;
-        out.fill(0);
-        for (start, end, scale) in self.blocks(scales, out.len() / W::BYTES) {
+        for (start, end, scale) in self.blocks(scales, done, out.len() / W::BYTES) {
             let mut at = start;
             while at < end {
                 let row = lanes.count().min(end - at);
@@ -282,13 +450,13 @@ impl Substream<'_> {
                 let mut raw = [0u64; LANES];
                 for lane in 0..row {
                     let lambda = clamp16(self.base(scale, at + lane));
-                    symbols[lane] = lanes.symbol(lane, self.slots(lambda));
-                    bits[lane] = tokens.raw_bits(symbols[lane]);
+                    symbols[lane] = lanes.symbol(lane, self.bank.elements.slots(lambda));
+                    bits[lane] = tokens.raw_bits[usize::from(symbols[lane])];
                 }
-                lanes.renormalise()?;
+                lanes.check()?;
                 lanes.raw_bits(&bits[..row], &mut raw)?;
                 for lane in 0..row {
-                    let z = tokens.base(symbols[lane]).wrapping_add(raw[lane] << 1);
+                    let z = tokens.base[usize::from(symbols[lane])].wrapping_add(raw[lane] << 1);
                     if z > ring.mask {
                         return Err(Error::Entropy("an integer outside its ring"));
                     }

@@ -2,6 +2,10 @@
 //!
 //! This is the only place with `unsafe` code. Every kernel computes exactly what the scalar code computes, so bytes never depend on the machine.
 
+#![allow(unsafe_code)]
+
+pub mod decode;
+
 use std::sync::OnceLock;
 
 /// An instruction set for which there are kernels.
@@ -38,7 +42,13 @@ impl Kernel {
         match self {
             Self::Scalar => true,
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi2"),
+            Self::Avx2 => {
+                is_x86_feature_detected!("avx2")
+                    && is_x86_feature_detected!("bmi1")
+                    && is_x86_feature_detected!("bmi2")
+                    && is_x86_feature_detected!("popcnt")
+                    && is_x86_feature_detected!("lzcnt")
+            },
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => {
                 Self::Avx2.available()

@@ -2,11 +2,14 @@
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read};
+use std::ops::Range;
 
 use sha2::{Digest, Sha256};
 
-use crate::decode::chunk::Chunk;
+use crate::decode::chunk::{self, Chunk, Work};
 use crate::error::{Error, Result};
+use crate::kernel::Kernel;
+use crate::stream::buffers::Buffers;
 use crate::stream::options::{Damage, DecoderOptions, Summary};
 use crate::stream::pool::Pool;
 use crate::stream::reference::{RandomAccess, Reference, Source};
@@ -49,6 +52,7 @@ pub struct Decoder<R: Read> {
     /// Which of `references` is the stream's reference 0, 1, …
     order: Vec<usize>,
     pool: Option<Pool>,
+    buffers: Buffers,
     state: Option<State>,
     streams: u64,
     /// Content bytes of lost chunks not yet made up for (salvage only).
@@ -87,6 +91,7 @@ impl<R: Read> Decoder<R> {
             references: Vec::new(),
             order: Vec::new(),
             pool: None,
+            buffers: Buffers::default(),
             state: None,
             streams: 0,
             gap: 0,
@@ -119,7 +124,7 @@ impl<R: Read> Decoder<R> {
     pub fn next_chunk(&mut self) -> Result<Option<&[u8]>> {
         loop {
             if let Some(bytes) = self.ready.pop_front() {
-                self.current = bytes;
+                self.buffers.give(std::mem::replace(&mut self.current, bytes));
                 self.taken = self.current.len();
                 return Ok(Some(&self.current));
             }
@@ -166,7 +171,9 @@ impl<R: Read> Decoder<R> {
 
     /// Reads a body, allocating no more than what arrives.
     fn read_body(&mut self, length: u32) -> Result<Vec<u8>> {
-        let mut body = Vec::with_capacity((length as usize).min(1 << 20));
+        let mut body = self.buffers.take();
+        body.clear();
+        body.reserve((length as usize).min(1 << 20));
         let got = (&mut self.input).take(length.into()).read_to_end(&mut body)?;
         self.position += got as u64;
         if got as u64 == u64::from(length) { Ok(body) } else { Err(Error::Truncated) }
@@ -374,7 +381,7 @@ impl<R: Read> Decoder<R> {
             self.gap += next.map_or(0, |next| state.gap(next));
         }
         if record.kind == RecordType::Chunk {
-            let chunk = state.chunk(record, &body);
+            let chunk = state.chunk(record, body);
             if let (Err(error), true) = (&chunk, self.options.salvage) {
                 let damage = Damage { chunk: state.chunks, offset: state.offset, length: 0, reason: error.to_string() };
                 self.summary.damaged.push(damage);
@@ -384,6 +391,7 @@ impl<R: Read> Decoder<R> {
             return chunk.map(Ok);
         }
         let event = state.record(record, &body)?;
+        self.buffers.give(body);
         if let Event::Sampled(index) = event {
             self.check_sampled(index)?;
             return Ok(Err(Event::None));
@@ -471,25 +479,21 @@ impl<R: Read> Decoder<R> {
     }
 
     /// Decodes jobs in parallel; what comes before the first failure is ready.
-    fn decode(&mut self, jobs: Vec<Job>) -> Result<()> {
+    fn decode(&mut self, mut jobs: Vec<Job>) -> Result<()> {
         let random = |&place: &usize| self.references.get(place).and_then(Source::random).cloned();
         let randoms: Vec<Option<RandomAccess>> = self.order.iter().map(random).collect();
-        let work = |job: &Job| -> Result<Vec<u8>> {
-            let read;
-            let reference = match &job.reference {
-                Some(bytes) => bytes,
-                None => {
-                    read = read_ranges(&job.chunk, &randoms)?;
-                    &read
-                }
-            };
-            job.chunk.decode(reference)
-        };
+        let kernel = self.options.kernel.unwrap_or_else(Kernel::active);
+        let buffers = &self.buffers;
+        // Chunks are decoded two at a time where no thread goes idle for it.
+        let threads = self.pool.as_ref().map_or(1, Pool::threads);
+        let together = if jobs.len() > threads { 2 } else { 1 };
+        let groups: Vec<&mut [Job]> = jobs.chunks_mut(together).collect();
+        let work = |group: &mut [Job]| decode_group(kernel, group, &randoms, buffers);
         let results = match &self.pool {
-            Some(pool) => pool.map(&jobs, work),
-            None => jobs.iter().map(work).collect(),
+            Some(pool) => pool.turn(groups, work),
+            None => groups.into_iter().map(work).collect(),
         };
-        for (job, result) in jobs.iter().zip(results) {
+        for (job, result) in jobs.iter_mut().zip(results.into_iter().flatten()) {
             let content = match result {
                 Ok(content) => {
                     self.content_crc.combine(&hasher(job));
@@ -520,6 +524,10 @@ impl<R: Read> Decoder<R> {
             }
             self.summary.content_bytes += content.len() as u64;
             self.ready.push_back(content);
+        }
+        for job in jobs {
+            self.buffers.give(job.chunk.into_body());
+            self.buffers.give(job.reference.unwrap_or_default());
         }
         Ok(())
     }
@@ -597,24 +605,91 @@ impl<R: Read> Decoder<R> {
     }
 }
 
-/// Reads the reference ranges of a chunk.
-fn read_ranges(chunk: &Chunk, randoms: &[Option<RandomAccess>]) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    for (index, range) in &chunk.ranges {
-        let index = usize::from(*index);
-        let random = randoms.get(index).and_then(Option::as_ref);
-        let random = random.ok_or(Error::ReferenceMissing { needed: index + 1, given: randoms.len() })?;
-        if range.end > random.len() {
-            return Err(Error::ReferenceShort { index, needed: range.end, actual: random.len() });
-        }
-        let before = bytes.len();
-        bytes.resize(before + usize::try_from(range.end - range.start).unwrap_or(usize::MAX), 0);
-        let got = random.read_at(&mut bytes[before..], range.start)?;
-        if (got as u64) < range.end - range.start {
-            return Err(Error::ReferenceShort { index, needed: range.end, actual: range.start + got as u64 });
-        }
+/// Decodes one or two chunks.
+fn decode_group(
+    kernel: Kernel,
+    group: &mut [Job],
+    randoms: &[Option<RandomAccess>],
+    buffers: &Buffers,
+) -> Vec<Result<Vec<u8>>> {
+    let mut read: Vec<Vec<u8>> = group.iter().map(|_| buffers.take()).collect();
+    let mut out: Vec<Vec<u8>> = group.iter().map(|_| buffers.take()).collect();
+    let references: Vec<Result<Vec<&[u8]>>> =
+        group.iter().zip(&mut read).map(|(job, read)| job.reference_bytes(randoms, read)).collect();
+    let work = group.iter().zip(&references).zip(&mut out);
+    let mut work: Vec<Work<'_>> = work
+        .filter_map(|((job, reference), out)| {
+            let reference = reference.as_ref().ok()?;
+            Some(Work { chunk: &job.chunk, reference, out })
+        })
+        .collect();
+    let mut decoded = chunk::decode(kernel, &mut work).into_iter();
+    let mut results = Vec::with_capacity(group.len());
+    for (reference, out) in references.into_iter().zip(out) {
+        let result = reference.and_then(|_| decoded.next().unwrap_or(Err(Error::Extent("Chunk"))));
+        results.push(match result {
+            Ok(()) => Ok(out),
+            Err(error) => {
+                buffers.give(out);
+                Err(error)
+            }
+        });
     }
-    Ok(bytes)
+    read.into_iter().for_each(|buffer| buffers.give(buffer));
+    results
+}
+
+impl Job {
+    /// The bytes of each reference range: those in memory as they are, others read into `buffer`.
+    fn reference_bytes<'a>(
+        &'a self,
+        randoms: &'a [Option<RandomAccess>],
+        buffer: &'a mut Vec<u8>,
+    ) -> Result<Vec<&'a [u8]>> {
+        let ranges = &self.chunk.ranges;
+        let length = |range: &Range<u64>| usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+        let mut slices = Vec::with_capacity(ranges.len());
+        if let Some(mut bytes) = self.reference.as_deref() {
+            for (_, range) in ranges {
+                let (own, rest) = bytes.split_at_checked(length(range)).ok_or(Error::Extent("reference"))?;
+                slices.push(own);
+                bytes = rest;
+            }
+            return Ok(slices);
+        }
+        let mut found = Vec::with_capacity(ranges.len());
+        let mut total = 0;
+        for (index, range) in ranges {
+            let index = usize::from(*index);
+            let random = randoms.get(index).and_then(Option::as_ref);
+            let random = random.ok_or(Error::ReferenceMissing { needed: index + 1, given: randoms.len() })?;
+            if range.end > random.len() {
+                return Err(Error::ReferenceShort { index, needed: range.end, actual: random.len() });
+            }
+            if random.in_memory(range).is_none() {
+                total += length(range);
+            }
+            found.push((index, random, range));
+        }
+        if buffer.len() < total {
+            buffer.resize(total, 0);
+        }
+        let mut rest = buffer.as_mut_slice();
+        for (index, random, range) in found {
+            if let Some(bytes) = random.in_memory(range) {
+                slices.push(bytes);
+                continue;
+            }
+            let (own, after) = rest.split_at_mut_checked(length(range)).ok_or(Error::Extent("reference"))?;
+            rest = after;
+            let got = random.read_at(own, range.start)?;
+            if got < own.len() {
+                return Err(Error::ReferenceShort { index, needed: range.end, actual: range.start + got as u64 });
+            }
+            slices.push(own);
+        }
+        Ok(slices)
+    }
 }
 
 /// The CRC of a decoded chunk, as something to combine.

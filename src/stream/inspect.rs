@@ -151,7 +151,7 @@ impl<R: Read> Walk<R> {
         }
         let body = self.body(record.length)?;
         if record.kind == RecordType::Chunk {
-            let chunk = state.chunk(record, &body)?;
+            let chunk = state.chunk(record, body)?;
             self.listing.chunks += 1;
             self.listing.content_bytes += u64::from(chunk.header.output_length);
             for substream in &chunk.header.substreams {

@@ -1,6 +1,7 @@
 //! Whole streams: reading, writing, references, threads.
 
 mod advice;
+mod buffers;
 mod decoder;
 mod encoder;
 mod inspect;

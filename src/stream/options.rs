@@ -2,6 +2,7 @@
 
 use crate::core::element::ElementType;
 pub use crate::encode::level::Level;
+use crate::kernel::Kernel;
 
 /// How the encoder learns the types of the content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,6 +49,8 @@ pub struct DecoderOptions {
     pub sha256: bool,
     /// Skip damaged chunks: zeros take their place, each is counted in [`Summary::damaged`].
     pub salvage: bool,
+    /// Instruction set; the one in use ([`Kernel::active`]) where none is given. What is decoded never depends on it.
+    pub kernel: Option<Kernel>,
 }
 
 /// What an encoder or decoder has done.

@@ -40,6 +40,14 @@ impl Pool {
         }
     }
 
+    /// `f` of each item, in order; the items are used up.
+    pub(crate) fn turn<T: Send, U: Send>(&self, items: Vec<T>, f: impl Fn(T) -> U + Sync + Send) -> Vec<U> {
+        match &self.pool {
+            Some(pool) => pool.install(|| items.into_par_iter().map(f).collect()),
+            None => items.into_iter().map(f).collect(),
+        }
+    }
+
     /// Sums over items: `add` to a `zero` for some, `join` the sums. Must not depend on the order.
     pub(crate) fn sum<T: Sync, U: Send>(
         &self,

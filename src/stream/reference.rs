@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
@@ -43,6 +44,12 @@ impl RandomAccess {
             Self::File(_, length) => *length,
             Self::Bytes(bytes) => bytes.len() as u64,
         }
+    }
+
+    /// The bytes of a range, where they are in memory.
+    pub(crate) fn in_memory(&self, range: &Range<u64>) -> Option<&[u8]> {
+        let Self::Bytes(bytes) = self else { return None };
+        bytes.get(usize::try_from(range.start).ok()?..usize::try_from(range.end).ok()?)
     }
 
     /// Fills as much of `buffer` as there are bytes from `offset` on; returns how many.

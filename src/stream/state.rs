@@ -209,7 +209,7 @@ impl State {
     }
 
     /// Takes in the body of a Chunk record.
-    pub(crate) fn chunk(&mut self, record: &RecordHeader, body: &[u8]) -> Result<Chunk> {
+    pub(crate) fn chunk(&mut self, record: &RecordHeader, body: Vec<u8>) -> Result<Chunk> {
         self.not_ending()?;
         let max = self.header.max_chunk_length;
         let chunk = Chunk::parse(body, record.count, self.offset, max, &self.layout, &self.slots)?;
