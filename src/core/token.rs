@@ -72,7 +72,8 @@ impl LengthTokens {
     /// Raw bits and base of each token, ready for use.
     #[must_use]
     pub fn table(self) -> &'static LengthTable {
-        static TABLES: [LengthTable; 3] = [LengthTable::new(None), LengthTable::new(Some(1)), LengthTable::new(Some(2))];
+        static TABLES: [LengthTable; 3] =
+            [LengthTable::new(None), LengthTable::new(Some(1)), LengthTable::new(Some(2))];
         match self.refinement {
             None => &TABLES[0],
             Some(1) => &TABLES[1],

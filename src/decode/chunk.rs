@@ -263,10 +263,8 @@ fn contents(kernel: Kernel, work: &mut [Work<'_>]) -> Vec<Result<()>> {
                 rest = after;
             }
         }
-        if let Some(of_chunk) = results.get_mut(chunk) {
-            if of_chunk.is_ok() {
-                *of_chunk = result;
-            }
+        if let Some(of_chunk) = results.get_mut(chunk).filter(|r| r.is_ok()) {
+            *of_chunk = result;
         }
     }
     results

@@ -87,11 +87,8 @@ impl<'a> Job<'a> {
             return [first.decode(kernel), second.decode(kernel)];
         };
         let done = [first.whole_rows(), second.whole_rows()];
-        let [of_a, of_b] = decode_two(
-            engine,
-            (&rows_a, &mut a.lanes, &mut *first.out),
-            (&rows_b, &mut b.lanes, &mut *second.out),
-        );
+        let [of_a, of_b] =
+            decode_two(engine, (&rows_a, &mut a.lanes, &mut *first.out), (&rows_b, &mut b.lanes, &mut *second.out));
         let engine = Some(engine);
         [of_a.and_then(|()| first.rest(a, engine, done[0])), of_b.and_then(|()| second.rest(b, engine, done[1]))]
     }
@@ -207,7 +204,12 @@ impl Substream<'_> {
     }
 
     /// The bytes of each ZERO block.
-    fn zero_blocks<'s>(&self, scales: &'s [i32], count: usize, width: usize) -> impl Iterator<Item = Range<usize>> + 's {
+    fn zero_blocks<'s>(
+        &self,
+        scales: &'s [i32],
+        count: usize,
+        width: usize,
+    ) -> impl Iterator<Item = Range<usize>> + 's {
         let block = self.block;
         scales.iter().enumerate().filter(|&(_, &scale)| scale == ZERO_BLOCK).map(move |(i, _)| {
             let start = (i << block).min(count);

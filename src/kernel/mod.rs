@@ -48,7 +48,7 @@ impl Kernel {
                     && is_x86_feature_detected!("bmi2")
                     && is_x86_feature_detected!("popcnt")
                     && is_x86_feature_detected!("lzcnt")
-            },
+            }
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => {
                 Self::Avx2.available()

@@ -16,10 +16,8 @@ impl Buffers {
 
     /// Puts a buffer to rest.
     pub(crate) fn give(&self, buffer: Vec<u8>) {
-        if buffer.capacity() > 0 {
-            if let Ok(mut idle) = self.idle.lock() {
-                idle.push(buffer);
-            }
+        if let (Ok(mut idle), true) = (self.idle.lock(), buffer.capacity() > 0) {
+            idle.push(buffer);
         }
     }
 }

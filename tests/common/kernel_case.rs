@@ -110,7 +110,8 @@ impl Case {
         let element = ElementType::ALL[usize::from(byte(0)) % 15];
         let model = [Model::Residual, Model::Plain, Model::Mask][usize::from(byte(1)) % 3];
         let width = element.width();
-        let mantissa = if let Class::Float { mantissa, .. } = element.class() { mantissa as u8 } else { 8 * width as u8 };
+        let mantissa =
+            if let Class::Float { mantissa, .. } = element.class() { mantissa as u8 } else { 8 * width as u8 };
         let plain_float = model == Model::Plain && element.is_float() && width > 1;
         let mut shift = if width == 1 || byte(2) < 128 { 0 } else { byte(2) % mantissa };
         let class = if plain_float {
@@ -360,7 +361,9 @@ impl Case {
     pub fn name(&self) -> String {
         let Self { element, model, shift, block, lanes, count, .. } = self;
         let (profiles, good) = (!self.profiles.is_empty(), self.content.is_some());
-        format!("{model:?} {element:?} shift {shift} block {block} lanes {lanes} count {count} profiles {profiles} good {good}")
+        format!(
+            "{model:?} {element:?} shift {shift} block {block} lanes {lanes} count {count} profiles {profiles} good {good}"
+        )
     }
 
     /// Whether the data is good.

@@ -30,7 +30,9 @@ impl Vector for Avx512 {
 
     #[inline(always)]
     fn enter<T: Task>(self, task: T) -> T::Output {
-        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,popcnt,lzcnt")]
+        #[target_feature(
+            enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,popcnt,lzcnt"
+        )]
         fn inner<T: Task>(s: Avx512, task: T) -> T::Output {
             task.run(s)
         }
@@ -205,8 +207,18 @@ impl Vector for Avx512 {
             ]
         };
         let refilled = has!([
-            _mm512_mask_or_epi32(x[0], low[0], _mm512_slli_epi32::<16>(x[0]), _mm512_maskz_expand_epi32(low[0], next[0])),
-            _mm512_mask_or_epi32(x[1], low[1], _mm512_slli_epi32::<16>(x[1]), _mm512_maskz_expand_epi32(low[1], next[1])),
+            _mm512_mask_or_epi32(
+                x[0],
+                low[0],
+                _mm512_slli_epi32::<16>(x[0]),
+                _mm512_maskz_expand_epi32(low[0], next[0])
+            ),
+            _mm512_mask_or_epi32(
+                x[1],
+                low[1],
+                _mm512_slli_epi32::<16>(x[1]),
+                _mm512_maskz_expand_epi32(low[1], next[1])
+            ),
         ]);
         (refilled, first + 2 * low[1].count_ones() as usize)
     }

@@ -7,8 +7,7 @@ use crate::core::token::LengthTokens;
 use crate::core::word::Word;
 use crate::error::{Error, Result};
 use crate::kernel::decode::run::{
-    Coder, Constants, OUTSIDE_RING, Tail, WORDS_ENDED, lengths, load_32_numbers, residual, store_32_numbers,
-    wide_bits,
+    Coder, Constants, OUTSIDE_RING, Tail, WORDS_ENDED, lengths, load_32_numbers, residual, store_32_numbers, wide_bits,
 };
 use crate::kernel::decode::vector::{Task, Vector};
 use crate::kernel::decode::{ROW, Rows, ZERO_BLOCK};

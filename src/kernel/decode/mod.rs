@@ -88,12 +88,7 @@ pub fn decode_rows(engine: Engine, rows: &Rows<'_>, lanes: &mut Lanes<'_>, out: 
 ///
 /// # Errors
 /// ULP-ENT-03.
-pub fn decode_groups(
-    engine: Engine,
-    rows: &Rows<'_>,
-    lanes: &mut Lanes<'_>,
-    changed: &mut Vec<u32>,
-) -> Result<()> {
+pub fn decode_groups(engine: Engine, rows: &Rows<'_>, lanes: &mut Lanes<'_>, changed: &mut Vec<u32>) -> Result<()> {
     engine.enter(mask::Groups { rows, lanes, changed })
 }
 
@@ -120,11 +115,7 @@ pub fn decode_changed(
 pub type Substream<'t, 'r, 'l> = (&'t Rows<'r>, &'t mut Lanes<'l>, &'t mut [u8]);
 
 /// Decodes two substreams side by side, which takes less time than one after the other: each row of a substream waits for the row before.
-pub fn decode_two<'l>(
-    engine: Engine,
-    first: Substream<'_, '_, 'l>,
-    second: Substream<'_, '_, 'l>,
-) -> [Result<()>; 2] {
+pub fn decode_two<'l>(engine: Engine, first: Substream<'_, '_, 'l>, second: Substream<'_, '_, 'l>) -> [Result<()>; 2] {
     if first.0.shape() != second.0.shape() {
         return [first, second].map(|(rows, lanes, out)| decode_rows(engine, rows, lanes, out));
     }

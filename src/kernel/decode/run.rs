@@ -115,8 +115,7 @@ impl<'a, S: Vector> Coder<'a, S> {
     fn raw_bits_16(&mut self, bits: [S::V; 2], window: &[u8; WINDOW], used: &mut usize) -> S::V {
         let s = self.s;
         let ones = s.splat(u32::MAX);
-        let raw =
-            [s.without(self.x[0], s.shl(ones, bits[0])), s.without(self.x[1], s.shl(ones, bits[1]))];
+        let raw = [s.without(self.x[0], s.shl(ones, bits[0])), s.without(self.x[1], s.shl(ones, bits[1]))];
         self.x = [s.shr(self.x[0], bits[0]), s.shr(self.x[1], bits[1])];
         self.renormalise(window, used);
         s.pack(raw)
@@ -399,7 +398,14 @@ struct Run<'a, 'r, S: Vector, const KIND: u8, const W: usize> {
 
 impl<'a, 'r, S: Vector, const KIND: u8, const W: usize> Run<'a, 'r, S, KIND, W> {
     #[inline(always)]
-    fn new(s: S, rows: &'a Rows<'r>, states: &[u32; LANES], words: &'a [u8], tail: &'a Tail, out: &'a mut [u8]) -> Self {
+    fn new(
+        s: S,
+        rows: &'a Rows<'r>,
+        states: &[u32; LANES],
+        words: &'a [u8],
+        tail: &'a Tail,
+        out: &'a mut [u8],
+    ) -> Self {
         Self {
             coder: Coder::new(s, states, words, tail),
             rows,
@@ -560,13 +566,7 @@ impl<'a, 'r, S: Vector, const KIND: u8, const W: usize> Run<'a, 'r, S, KIND, W> 
 
     /// A row of 32-bit elements; gives bits that must not be there.
     #[inline(always)]
-    fn row(
-        &mut self,
-        reference: [S::V; 2],
-        entries: [S::V; 2],
-        window: &[u8; WINDOW],
-        used: &mut usize,
-    ) -> S::V {
+    fn row(&mut self, reference: [S::V; 2], entries: [S::V; 2], window: &[u8; WINDOW], used: &mut usize) -> S::V {
         let s = self.coder.s;
         let tokens = [s.and(entries[0], s.splat(0xFF)), s.and(entries[1], s.splat(0xFF))];
         let elements;
