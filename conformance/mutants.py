@@ -342,13 +342,8 @@ MUTANTS = {
                             "                if raw_bits and raw_bits[symbols[k]]:\n                    self.renormalise(row, [k])\n"),
     "raw-high-first": ("raws[k] |= (states[k - row] & (1 << t) - 1) << done", "raws[k] = raws[k] << t | (states[k - row] & (1 << t) - 1)"),
     "raw-passes-of-8": ("t = min(raw_bits[symbols[k]] - done, 16)", "t = min(raw_bits[symbols[k]] - done, 8)"),
-    "raw-lane-by-lane": ("                for k in active:\n                    t =", "                for k in list(active):\n                    t ="),
-    "zero-steps-move-up": ("lanes, states, count = len(self.states), self.states, len(tables)",
-                           "lanes, states, count = len(self.states), self.states, len(tables)\n"
-                           "        if None in tables:\n"
-                           "            there = [k for k in range(count) if tables[k] is not None]\n"
-                           "            found = self.phase([tables[k] for k in there], raw_bits)\n"
-                           "            return [[dict(zip(there, f)).get(k, 0) for k in range(count)] for f in found]"),
+    "raw-lane-by-lane": ("while raw_bits and (active := [k for k in active if raw_bits[symbols[k]] > done]):",
+                         "for active, done in [([k], n) for k in active for n in range(0, raw_bits[symbols[k]] if raw_bits else 0, 16)]:"),
 }
 # those that only one of the slow vectors of generated/large can kill
 NEED_LARGE = {"spans-65537", "spans-65535", "profile-sum-unchecked", "profile-sum-of-all", "metadata-sum-unchecked",

@@ -20,6 +20,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -54,6 +55,24 @@ def large(wanted):
         if vector.large and wanted(name):
             data, content, references = vector.build()
             entries.append(vector.entry(data, content, references) | {"name": name, "bytes": data})
+    return entries
+
+
+def random_streams(count, seed):
+    """Legal streams made from `count` seeds, with their references in files that are removed at the end."""
+    sys.path.insert(0, str(HERE))
+    from cases.random_streams import stream
+    folder = tempfile.TemporaryDirectory()
+    entries = []
+    for k in range(seed, seed + count):
+        made = stream(k)
+        names = []
+        for n, reference in enumerate(made.references):
+            names.append(f"{folder.name}/{k}.{n}")
+            Path(names[-1]).write_bytes(reference)
+        entries.append({"name": f"generated/random/{k}", "bytes": made.bytes(), "references": names, "expect": "accept",
+                        "output": {"length": len(made.content), "sha256": hashlib.sha256(made.content).hexdigest()},
+                        "folder": folder})
     return entries
 
 
@@ -156,6 +175,8 @@ def main():
     parser.add_argument("--check-ids", action="store_true", help="compare the vectors with the spec instead")
     parser.add_argument("--run", action="append", metavar="GLOB", help="only vectors whose name matches (repeatable)")
     parser.add_argument("--skip", action="append", default=[], metavar="GLOB")
+    parser.add_argument("--random", type=int, default=0, metavar="N", help="N legal streams made from seeds, instead")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="the first seed of --random")
     parser.add_argument("--timeout", type=float, default=60, metavar="SECONDS")
     parser.add_argument("--memory", type=int, default=0, metavar="MIB", help="cap the decoder's address space")
     parser.add_argument("--drip", type=int, default=0, metavar="N", help="feed the stream N bytes at a time")
@@ -169,7 +190,7 @@ def main():
     def wanted(name):
         return (not any(fnmatch.fnmatch(name, g) for g in options.skip)
                 and (not options.run or any(fnmatch.fnmatch(name, g) for g in options.run)))
-    vectors = load(wanted)
+    vectors = random_streams(options.random, options.seed) if options.random else load(wanted)
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for vector, problem in zip(vectors, pool.map(lambda v: check(v, options), vectors)):

@@ -9,7 +9,7 @@ from collections import namedtuple
 from functools import lru_cache
 from zlib import crc32
 
-Reject, INVALID, UNSUPPORTED = type("Reject", (Exception,), {}), 2, 3     # raised with a message and an exit status
+Reject, USAGE, INVALID, UNSUPPORTED = type("Reject", (Exception,), {}), 1, 2, 3    # raised with message and exit status
 def require(holds, message, status=INVALID):
     if not holds:
         raise Reject(message, status)
@@ -185,7 +185,7 @@ class Stream:
             crc = crc32(self.read_reference(count, at, n), crc)
         require(crc == identity, f"reference {count} does not match")
     def read_reference(self, index, offset, length):
-        require(index < len(self.references), f"reference {index} is not at hand", UNSUPPORTED)
+        require(index < len(self.references), f"reference {index} is not given", USAGE)
         end = self.references[index].seek(0, 2)
         require(offset + length <= end, f"reference {index} does not match: it is too short")
         self.references[index].seek(offset)
@@ -492,7 +492,7 @@ def main(arguments):
         file(Source(sys.stdin.buffer), [open(name, "rb") for name in arguments[1::2]], sys.stdout.buffer)
     except Reject as error:
         message, status = error.args
-        print(f"ulp_decode: {'invalid' if status == INVALID else 'unsupported'}: {message}", file=sys.stderr)
+        print(f"ulp_decode: {['usage', 'invalid', 'unsupported'][status - 1]}: {message}", file=sys.stderr)
         return status
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

@@ -59,16 +59,8 @@ class Coded:
         self.n, self.w, self.m = len(content), element.w - shift, element.m - shift
         self.profile, self.tokens, self.masks = profile, tokens or {}, masks or {}
         self.early, self.final = early, final or {}
-        self.symbols = self.scale_symbols(scales) if scale_symbols is None and block else scale_symbols
-        self.scales = []
         if block:
-            assert len(self.symbols) == (self.n - 1 >> block) + 1
-            previous = scale_base
-            for symbol in self.symbols:
-                if symbol:
-                    step = (symbol - 1) // 2 if symbol % 2 else -symbol // 2
-                    previous = clamp16(previous + step)
-                self.scales.append(previous if symbol else None)
+            self.set_scales(scales, scale_symbols)
 
     def lam(self, i):
         """λ of element i, None in ZERO blocks."""
@@ -80,6 +72,15 @@ class Coded:
             exponent = self.element.exponent(self.reference[i], self.shift)
             lam -= 4 * (max(exponent, 1) - self.element.bias - self.m)
         return clamp16(lam)
+
+    def set_scales(self, scales, symbols=None):
+        self.symbols, self.scales, previous = symbols or self.scale_symbols(scales), [], self.scale_base
+        assert len(self.symbols) == (self.n - 1 >> self.block) + 1
+        for symbol in self.symbols:
+            if symbol:
+                step = (symbol - 1) // 2 if symbol % 2 else -symbol // 2
+                previous = clamp16(previous + step)
+            self.scales.append(previous if symbol else None)
 
     def scale_symbols(self, scales):
         previous, symbols = self.scale_base, []

@@ -24,12 +24,11 @@ def flat(symbols):
 
 def fit(counts, precision=12):
     """A legal table for {symbol: count}, each frequency with at most precision + 1 leading bits."""
-    total = sum(counts.values())
-    rounded = {}
-    for s, n in counts.items():
-        f = max(1, n * 4096 // total)
+    def down(f):
         lost = max(f.bit_length() - 1 - precision, 0)
-        rounded[s] = f >> lost << lost
+        return max(f >> lost << lost, 1)
+    total = sum(counts.values())
+    rounded = {s: down(n * 4096 // total) for s, n in counts.items()}
     implied = min(counts, key=lambda s: (-rounded[s], s))
     while True:
         rest = 4096 - sum(f for s, f in rounded.items() if s != implied)
@@ -38,9 +37,7 @@ def fit(counts, precision=12):
         if rest > worst:
             return table(rounded | {implied: rest})
         s = max((s for s in rounded if s != implied), key=lambda s: rounded[s])
-        lost = max(rounded[s].bit_length() - 2 - precision, 0)
-        f = rounded[s] - max(rounded[s] // 4, 1)
-        rounded[s] = max(1, f >> lost << lost)
+        rounded[s] = down(rounded[s] - max(rounded[s] // 4, 1))
 
 
 def write_table(out, frequencies, before, precision, last=None, implied=None, unary=None):

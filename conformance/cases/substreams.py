@@ -257,7 +257,7 @@ def _():
 
 
 def shifted(method, element, shift, **fields):
-    content, reference = pair(element, 150)
+    content, reference = pair(element, 150, size=min(shift + 6, element.w))
     patterns = [u >> shift << shift for u in element.unpack(content)]
     return coded_stream(method, element, element.pack(patterns), reference if method != PLAIN else None,
                         bank=blank_bank(element, method, **fields), options={"shift": shift, "lanes": 3})

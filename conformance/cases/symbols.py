@@ -124,7 +124,7 @@ def _():
        "thresholds all along")
 def _():
     streams = []
-    content, reference = pair(F32, 400)
+    content, reference = pair(F32, 400, size=21)
     content = F32.pack([u >> 16 << 16 for u in F32.unpack(content)])
     for method in (RESIDUAL, MASK):
         bank = blank_bank(F32, method, tables=16, mask_tables=16 * (method == MASK), element_base=-30,
