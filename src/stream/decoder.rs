@@ -57,6 +57,8 @@ pub struct Decoder<R: Read> {
     streams: u64,
     /// Content bytes of lost chunks not yet made up for (salvage only).
     gap: u64,
+    /// The chunk behind those.
+    stashed: Option<Job>,
     /// Decoded content not yet released.
     ready: VecDeque<Vec<u8>>,
     current: Vec<u8>,
@@ -95,6 +97,7 @@ impl<R: Read> Decoder<R> {
             state: None,
             streams: 0,
             gap: 0,
+            stashed: None,
             ready: VecDeque::new(),
             current: Vec::new(),
             taken: 0,
@@ -128,6 +131,10 @@ impl<R: Read> Decoder<R> {
                 self.taken = self.current.len();
                 return Ok(Some(&self.current));
             }
+            if self.gap > 0 {
+                self.fill_gap();
+                continue;
+            }
             if let Some(event) = self.pending.take() {
                 match event {
                     Ok(Event::End(end)) => self.end_stream(&end)?,
@@ -146,7 +153,7 @@ impl<R: Read> Decoder<R> {
                 self.start_stream()?;
                 continue;
             }
-            self.fill()?;
+            self.fill();
         }
     }
 
@@ -291,8 +298,8 @@ impl<R: Read> Decoder<R> {
     }
 
     /// Reads records up to a batch of chunks or an event, and decodes the chunks.
-    fn fill(&mut self) -> Result<()> {
-        let mut jobs: Vec<Job> = Vec::new();
+    fn fill(&mut self) {
+        let mut jobs: Vec<Job> = self.stashed.take().into_iter().collect();
         let mut bytes = 0;
         let limit = self.pool.as_ref().map_or(1, Pool::threads) * BATCH;
         let budget = self.options.memory.map_or(BATCH_BYTES, |m| (m / 4).min(BATCH_BYTES));
@@ -303,9 +310,8 @@ impl<R: Read> Decoder<R> {
                 Ok(Ok(chunk)) => match self.job(chunk, chunks, offset) {
                     Ok(job) if self.gap > 0 => {
                         // Zeros stand for what was lost, before this chunk.
-                        self.decode(std::mem::take(&mut jobs))?;
-                        self.fill_gap();
-                        jobs.push(job);
+                        self.stashed = Some(job);
+                        break;
                     }
                     Ok(job) => {
                         bytes += u64::from(job.chunk.header.output_length) + job.chunk.reference_length();
@@ -327,22 +333,18 @@ impl<R: Read> Decoder<R> {
                 }
             }
         }
-        self.decode(jobs)?;
-        self.fill_gap();
-        Ok(())
+        self.decode(jobs);
     }
 
-    /// Releases zeros for what lost chunks have left out.
+    /// Releases some zeros for what lost chunks have left out.
     fn fill_gap(&mut self) {
-        while self.gap > 0 {
-            let length = self.gap.min(GAP_PIECE);
-            self.gap -= length;
-            self.summary.content_bytes += length;
-            if let Some(last) = self.summary.damaged.last_mut() {
-                last.length += length;
-            }
-            self.ready.push_back(vec![0; usize::try_from(length).unwrap_or(0)]);
+        let length = self.gap.min(GAP_PIECE);
+        self.gap -= length;
+        self.summary.content_bytes += length;
+        if let Some(last) = self.summary.damaged.last_mut() {
+            last.length += length;
         }
+        self.ready.push_back(vec![0; usize::try_from(length).unwrap_or(0)]);
     }
 
     /// Reads one record: a chunk, or an event.
@@ -479,7 +481,7 @@ impl<R: Read> Decoder<R> {
     }
 
     /// Decodes jobs in parallel; what comes before the first failure is ready.
-    fn decode(&mut self, mut jobs: Vec<Job>) -> Result<()> {
+    fn decode(&mut self, mut jobs: Vec<Job>) {
         let random = |&place: &usize| self.references.get(place).and_then(Source::random).cloned();
         let randoms: Vec<Option<RandomAccess>> = self.order.iter().map(random).collect();
         let kernel = self.options.kernel.unwrap_or_else(Kernel::active);
@@ -501,7 +503,7 @@ impl<R: Read> Decoder<R> {
                     content
                 }
                 Err(Error::Io(error)) => {
-                    self.pending = Some(Err(Error::Io(error)));
+                    self.fail(Error::Io(error));
                     break;
                 }
                 Err(error) if self.options.salvage => {
@@ -515,7 +517,7 @@ impl<R: Read> Decoder<R> {
                     vec![0; job.chunk.header.output_length as usize]
                 }
                 Err(error) => {
-                    self.pending = Some(Err(error.at(Some(job.number), job.offset)));
+                    self.fail(error.at(Some(job.number), job.offset));
                     break;
                 }
             };
@@ -529,7 +531,13 @@ impl<R: Read> Decoder<R> {
             self.buffers.give(job.chunk.into_body());
             self.buffers.give(job.reference.unwrap_or_default());
         }
-        Ok(())
+    }
+
+    /// Ends with an error, and nothing that was to come before it but behind its chunk.
+    fn fail(&mut self, error: Error) {
+        self.gap = 0;
+        self.stashed = None;
+        self.pending = Some(Err(error));
     }
 
     /// Checks the End record against the stream (ULP-END-01) and the whole references (ULP-REF-03).

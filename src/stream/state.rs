@@ -1,5 +1,7 @@
 //! What a decoder knows of a stream between records (spec §3 to §6).
 
+use std::collections::BTreeSet;
+
 use crate::decode::chunk::Chunk;
 use crate::decode::slots::Slots;
 use crate::error::{Error, Result};
@@ -42,14 +44,16 @@ pub(crate) struct State {
     pub(crate) slots: Slots,
     pub(crate) references: Vec<Identities>,
     pub(crate) metadata: Vec<(String, Vec<u8>)>,
+    /// Keys of the metadata.
+    keys: BTreeSet<String>,
     pub(crate) digest: Option<[u8; 32]>,
     /// Content bytes of the chunks so far.
     pub(crate) offset: u64,
     pub(crate) chunks: u64,
     /// Offset in the stream of the last Index record.
     pub(crate) index_offset: u64,
-    /// Whether a chunk could not be read (salvage only): the next one may begin later.
-    lost: bool,
+    /// Chunks that could not be read (salvage only): the next one may begin later.
+    lost: u64,
     metadata_bytes: u64,
     ending: bool,
     /// References that a Layout has named.
@@ -65,11 +69,12 @@ impl State {
             slots: Slots::new(header.bank_slots, header.profile_slots),
             references: vec![Identities::default(); header.references.into()],
             metadata: Vec::new(),
+            keys: BTreeSet::new(),
             digest: None,
             offset: 0,
             chunks: 0,
             index_offset: 0,
-            lost: false,
+            lost: 0,
             metadata_bytes: 0,
             ending: false,
             named: vec![false; header.references.into()],
@@ -146,7 +151,7 @@ impl State {
                 let body = checked_body("Metadata", body)?;
                 self.metadata_bytes += u64::from(record.length);
                 for (key, value) in wire::metadata::parse(body, record.count)? {
-                    if self.metadata.iter().any(|(k, _)| *k == key) {
+                    if !self.keys.insert(key.clone()) {
                         return Err(Error::Order("a metadata key comes twice"));
                     }
                     self.metadata.push((key, value));
@@ -192,18 +197,20 @@ impl State {
 
     /// Gives up a chunk whose header cannot be read (salvage).
     pub(crate) fn lose_chunk(&mut self) {
-        self.lost = true;
+        self.lost += 1;
         self.chunks += 1;
     }
 
-    /// Content bytes that lost chunks have left out before content offset `next`, or before the end of the Layout; from here on they count as produced.
+    /// Content bytes that lost chunks have left out before content offset `next`, or before the end of the Layout, if they can have held so many; from
+    /// here on they count as produced.
     pub(crate) fn gap(&mut self, next: Option<u64>) -> u64 {
         let end = next.unwrap_or(self.layout_end);
-        if !self.lost || end < self.offset || end > self.layout_end {
+        let gap = end.saturating_sub(self.offset);
+        let most = self.lost.saturating_mul(self.header.max_chunk_length.into());
+        if gap == 0 || gap > most || end > self.layout_end {
             return 0;
         }
-        self.lost = false;
-        let gap = end - self.offset;
+        self.lost = 0;
         self.offset = end;
         gap
     }

@@ -1,0 +1,152 @@
+//! The bodies of the fuzz targets on stable Rust: the seeds, the vectors of the conformance corpus, and a few thousand seeded inputs each.
+
+#[path = "../fuzz/bodies/mod.rs"]
+mod bodies;
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use bodies::{Body, OF_CHOICES, OF_STREAMS};
+use common::{Random, small_stream};
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// All files below a directory, in order; none if it is not there.
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(directory).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(self::files(&path));
+        } else {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}
+
+/// Runs a body; a panic names the input, which can be put under `fuzz/seeds`.
+fn run((name, body): Body, what: &str, input: &[u8]) {
+    struct Name<'a>(&'a str, &'a str, &'a [u8]);
+    impl Drop for Name<'_> {
+        fn drop(&mut self) {
+            if std::thread::panicking() {
+                let path = std::env::temp_dir().join(format!("ulp-fuzz-{}", self.0));
+                let kept = fs::write(&path, self.2).is_ok();
+                eprintln!(
+                    "{}: {}, {} bytes{}",
+                    self.0,
+                    self.1,
+                    self.2.len(),
+                    if kept { format!(", kept as {}", path.display()) } else { String::new() }
+                );
+            }
+        }
+    }
+    let _name = Name(name, what, input);
+    body(input);
+}
+
+/// The seeds of a target: inputs that once found something.
+fn run_seeds(body: Body) {
+    for path in files(&root().join("fuzz/seeds").join(body.0)) {
+        run(body, &path.display().to_string(), &fs::read(&path).unwrap());
+    }
+}
+
+/// Changes a few bytes, bits, or the order of parts.
+fn mutate(random: &mut Random, input: &mut Vec<u8>, others: &[Vec<u8>]) {
+    for _ in 0..=random.below(4) {
+        let at = random.below(input.len() as u64 + 1) as usize;
+        let length = (random.below(40) as usize).min(input.len() - at);
+        match random.below(8) {
+            0..3 if at < input.len() => input[at] ^= 1 << random.below(8),
+            3 if at < input.len() => input[at] = random.next() as u8,
+            // Small and extreme numbers, where fields are.
+            4 if input.len() - at >= 4 => {
+                let number = [0, 1, 2, 255, 65_535, 65_536, 1 << 26, u32::MAX][random.below(8) as usize];
+                input[at..at + 4].copy_from_slice(&number.to_le_bytes());
+            }
+            5 => drop(input.drain(at..at + length)),
+            6 => {
+                let other = &others[random.below(others.len() as u64) as usize];
+                let from = random.below(other.len() as u64 + 1) as usize;
+                let part = other[from..(from + random.below(80) as usize).min(other.len())].to_vec();
+                input.splice(at..at + length, part);
+            }
+            _ => drop(input.splice(at..at, random.bytes(length))),
+        }
+    }
+}
+
+fn run_streams(body: Body, inputs: usize) {
+    run_seeds(body);
+    let mut seeds: Vec<Vec<u8>> = files(&root().join("conformance/vectors"))
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|e| e == "ulp"))
+        .map(|path| fs::read(path).unwrap())
+        .collect();
+    assert!(seeds.len() > 50, "the corpus was not found");
+    seeds.push(small_stream().2);
+    for (i, seed) in seeds.iter().enumerate() {
+        run(body, &format!("vector {i}"), seed);
+    }
+    // Long vectors are tried as they are; mutants of them would take the time of many others.
+    seeds.retain(|s| s.len() < 1 << 14);
+    let mut random = Random(body.0.len() as u64);
+    for i in 0..inputs {
+        let mut input = seeds[random.below(seeds.len() as u64) as usize].clone();
+        mutate(&mut random, &mut input, &seeds);
+        run(body, &format!("input {i}"), &input);
+    }
+}
+
+fn run_choices(body: Body, inputs: usize) {
+    run_seeds(body);
+    let mut random = Random(100 + body.0.len() as u64);
+    for i in 0..inputs {
+        let length = 1 << random.below(12);
+        let mut input = random.bytes(length as usize);
+        // Runs of equal bytes, which make equal choices and compressible contents.
+        for _ in 0..random.below(4) {
+            let at = random.below(length) as usize;
+            let end = (at + random.below(200) as usize).min(input.len());
+            let byte = [0, 0xFF, random.next() as u8][random.below(3) as usize];
+            input[at..end].fill(byte);
+        }
+        run(body, &format!("input {i}"), &input);
+    }
+}
+
+#[test]
+fn streams() {
+    for (body, inputs) in OF_STREAMS.into_iter().zip([2000, 1500, 700, 3000]) {
+        run_streams(body, inputs);
+    }
+}
+
+#[test]
+fn choices() {
+    for (body, inputs) in OF_CHOICES.into_iter().zip([200, 1000, 1000, 1500, 2000]) {
+        run_choices(body, inputs);
+    }
+}
+
+#[test]
+fn every_target_has_a_body_and_is_declared() {
+    let mut names: Vec<&str> = OF_STREAMS.iter().chain(&OF_CHOICES).map(|b| b.0).collect();
+    names.sort_unstable();
+    let manifest: toml::Table = fs::read_to_string(root().join("fuzz/Cargo.toml")).unwrap().parse().unwrap();
+    let mut declared: Vec<&str> =
+        manifest["bin"].as_array().unwrap().iter().map(|b| b["name"].as_str().unwrap()).collect();
+    declared.sort_unstable();
+    assert_eq!(names, declared);
+    for name in names {
+        let target = fs::read_to_string(root().join(format!("fuzz/fuzz_targets/{name}.rs"))).unwrap();
+        assert!(target.contains(&format!("bodies::{name}(data)")), "{name}");
+    }
+}
