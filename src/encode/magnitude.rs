@@ -1,12 +1,11 @@
 //! Sums of magnitudes over blocks, as aligned 64-bit integers, from which scales come.
 
 use crate::encode::log2::quarter_log2;
+pub use crate::kernel::encode::UNIT;
+use crate::kernel::encode::UnitSum;
 
 /// Fraction bits to which the largest magnitude of a unit is aligned.
 const ALIGN: i32 = 40;
-
-/// Elements of a unit, the smallest block.
-pub const UNIT: usize = 32;
 
 /// Σ |value| over some elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,6 +16,12 @@ pub struct Magnitude {
     pub sum: u64,
     /// See `sum`.
     pub exponent: i32,
+}
+
+impl From<UnitSum> for Magnitude {
+    fn from(unit: UnitSum) -> Self {
+        Self { nonzero: unit.nonzero, sum: unit.sum.into(), exponent: unit.exponent.into() }
+    }
 }
 
 impl Magnitude {
