@@ -1,6 +1,6 @@
 //! Counts of symbols under each λ.
 
-use crate::core::thresholds::{TableMap, Thresholds};
+use crate::core::thresholds::TableMap;
 
 /// Number of λ bins.
 pub const BINS: usize = 256;
@@ -34,7 +34,7 @@ impl Histogram {
     /// The map that makes steps of λ with which to count.
     #[must_use]
     pub fn map(&self) -> TableMap {
-        TableMap::new(&Thresholds { base: self.base, steps: vec![1; BINS - 1] })
+        TableMap::identity(self.base)
     }
 
     /// Counts the symbols of steps.
@@ -97,6 +97,12 @@ impl Histogram {
         let mut sum = Self::new(self.base);
         sum.add(self);
         sum
+    }
+
+    /// Number of symbols counted.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.counts.iter().map(|&c| u64::from(c)).sum()
     }
 
     /// λ of bin 0.

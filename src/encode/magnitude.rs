@@ -18,12 +18,6 @@ pub struct Magnitude {
     pub exponent: i32,
 }
 
-impl From<UnitSum> for Magnitude {
-    fn from(unit: UnitSum) -> Self {
-        Self { nonzero: unit.nonzero, sum: unit.sum.into(), exponent: unit.exponent.into() }
-    }
-}
-
 impl Magnitude {
     /// The sum over at most 64 elements of value `magnitude` · 2^`exponent`, given twice over by `elements`.
     #[inline]
@@ -40,6 +34,18 @@ impl Magnitude {
         };
         let sum = elements.map(|(magnitude, exponent)| align(magnitude, exponent - top + ALIGN)).sum();
         Self { nonzero, sum, exponent: top - ALIGN }
+    }
+
+    /// As the sum of one unit, rounded down to 31 bits.
+    #[must_use]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)]
+    pub fn unit(self) -> UnitSum {
+        let drop = 33u32.saturating_sub(self.sum.leading_zeros());
+        UnitSum {
+            nonzero: self.nonzero,
+            sum: (self.sum >> drop) as u32,
+            exponent: (self.exponent + drop as i32) as i16,
+        }
     }
 
     /// The sum of both, rounded down to the coarser exponent.
@@ -75,12 +81,22 @@ fn align(value: u64, shift: i32) -> u64 {
 
 /// Sums over blocks of 2^`block` elements (whole units), or over all for block 0.
 #[must_use]
-pub fn blocks(units: &[Magnitude], block: u8) -> Vec<Magnitude> {
-    let sum = |units: &[Magnitude]| units.iter().fold(Magnitude::default(), |a, &b| a.plus(b));
+pub fn blocks(units: &[UnitSum], block: u8) -> Vec<Magnitude> {
     if block == 0 {
         return vec![sum(units)];
     }
     units.chunks((1usize << block) / UNIT).map(sum).collect()
+}
+
+/// The sum, each rounded down to the coarsest exponent.
+fn sum(units: &[UnitSum]) -> Magnitude {
+    let exponent = units.iter().map(|u| if u.sum > 0 { u.exponent } else { i16::MIN }).max().unwrap_or(i16::MIN);
+    let aligned = |u: &UnitSum| u64::from(u.sum) >> (i32::from(exponent) - i32::from(u.exponent)).clamp(0, 63);
+    Magnitude {
+        nonzero: units.iter().any(|u| u.nonzero),
+        sum: units.iter().map(aligned).sum(),
+        exponent: exponent.into(),
+    }
 }
 
 #[cfg(test)]

@@ -9,12 +9,12 @@ use crate::encode::bank::Statistics;
 pub use crate::encode::coding::Coding;
 use crate::encode::distance;
 pub use crate::encode::encode_bank::EncodeBank;
-use crate::encode::magnitude::{Magnitude, blocks};
+use crate::encode::magnitude::blocks;
 use crate::encode::scales::Scales;
 use crate::encode::workspace::Workspace;
 pub use crate::kernel::encode::Input as Elements;
 use crate::kernel::Kernel;
-use crate::kernel::encode::{Coder, Lengths, Piece, Plains, Raws, Symbols};
+use crate::kernel::encode::{Coder, Lengths, Piece, Plains, Raws, Symbols, UnitSum};
 use crate::with_word;
 
 /// Elements whose symbols are made at a time: few enough that they stay in the nearest cache. A multiple of 32.
@@ -74,17 +74,17 @@ impl Coding {
 
     /// Magnitudes of each 32 elements.
     #[must_use]
-    pub fn units(&self, kernel: Kernel, elements: Elements<'_>) -> Vec<Magnitude> {
+    pub fn units(&self, kernel: Kernel, elements: Elements<'_>) -> Vec<UnitSum> {
         distance::units(kernel, self.element, self.shift, &self.input(elements))
     }
 
     /// The scales of the blocks, from the magnitudes of the units.
     #[must_use]
-    pub fn scales(&self, units: &[Magnitude], count: usize) -> Scales {
+    pub fn scales(&self, units: &[UnitSum], count: usize) -> Scales {
         Scales::new(&blocks(units, self.block), self.block_length(count), count, self.block == 0, self.hold)
     }
 
-    /// Appends λ of each 64th element outside ZERO blocks.
+    /// Appends λ of each 61st element (a number that column counts do not share factors with) outside ZERO blocks.
     #[allow(clippy::cast_possible_truncation)]
     pub fn lambdas(&self, elements: Elements<'_>, scales: &Scales, out: &mut Vec<i16>) {
         let count = self.count(&elements);
@@ -93,7 +93,7 @@ impl Coding {
         with_word!(self.element.width(), W => {
             for (block, scale) in scales.blocks.iter().enumerate() {
                 let Some(scale) = *scale else { continue };
-                for i in (block * length..count.min((block + 1) * length)).step_by(64) {
+                for i in (block * length..count.min((block + 1) * length)).step_by(61) {
                     let profile = elements.profiles.get(i).map_or(0, |&p| i32::from(p));
                     let term = term.map_or(0, |t| t.of(W::load(elements.reference, i).wide() >> self.shift));
                     out.push(clamp16(scale + profile + term) as i16);

@@ -2,6 +2,8 @@
 //!
 //! This is the only place with `unsafe` code. Every kernel computes exactly what the scalar code computes, so bytes never depend on the machine.
 
+pub mod encode;
+
 use std::sync::OnceLock;
 
 /// An instruction set for which there are kernels.
@@ -9,9 +11,9 @@ use std::sync::OnceLock;
 pub enum Kernel {
     /// Portable code.
     Scalar,
-    /// x86-64 with AVX2 and BMI2.
+    /// x86-64 with AVX2, BMI1, BMI2, LZCNT and POPCNT.
     Avx2,
-    /// x86-64 with AVX-512 F, BW, DQ, VL, VBMI and VBMI2.
+    /// x86-64 with AVX2's and AVX-512 F, BW, CD, DQ, VL, VBMI and VBMI2.
     Avx512,
     /// 64-bit Arm.
     Neon,
@@ -38,12 +40,19 @@ impl Kernel {
         match self {
             Self::Scalar => true,
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi2"),
+            Self::Avx2 => {
+                is_x86_feature_detected!("avx2")
+                    && is_x86_feature_detected!("bmi1")
+                    && is_x86_feature_detected!("bmi2")
+                    && is_x86_feature_detected!("lzcnt")
+                    && is_x86_feature_detected!("popcnt")
+            }
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => {
                 Self::Avx2.available()
                     && is_x86_feature_detected!("avx512f")
                     && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512cd")
                     && is_x86_feature_detected!("avx512dq")
                     && is_x86_feature_detected!("avx512vl")
                     && is_x86_feature_detected!("avx512vbmi")

@@ -6,7 +6,7 @@
 use crate::core::element::ElementType;
 use crate::kernel::Kernel;
 use crate::kernel::encode::Input;
-use crate::kernel::encode::lane::with_vectors;
+use crate::kernel::encode::lane::{with_avx512, with_vectors};
 
 /// Elements of a unit, the smallest block.
 pub const UNIT: usize = 32;
@@ -23,7 +23,7 @@ pub struct UnitSum {
 }
 
 /// A float type of at most 32 bits, all of whose values are values of binary32.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ValueFormat {
     /// OCP E4M3 or E5M2: values from a table.
     Byte(&'static [f32; 256]),
@@ -117,12 +117,9 @@ pub fn distances(kernel: Kernel, format: ValueFormat, shift: u32, input: &Input<
     let input = &checked(input, format.width());
     let count = input.next.len() / format.width();
     out.reserve(count.div_ceil(UNIT));
-    #[cfg(target_arch = "x86_64")]
-    if kernel == Kernel::Avx512 && kernel.available() {
-        super::avx512::distances(format, shift, input, out);
-        return;
+    if with_avx512!(kernel, (), distances(format, shift, input, out)).is_none() {
+        portable(kernel, format, shift, input, out);
     }
-    portable(kernel, format, shift, input, out);
 }
 
 /// The input without references or profiles that are not there for every element.

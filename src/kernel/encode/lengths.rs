@@ -3,7 +3,7 @@
 use crate::core::element::{Class, ElementType};
 use crate::core::thresholds::TableMap;
 use crate::kernel::Kernel;
-use crate::kernel::encode::lane::{Lane, with_vectors};
+use crate::kernel::encode::lane::{Lane, with_avx512, with_vectors};
 use crate::kernel::encode::{Bins, Input, Piece, Symbols};
 
 /// Where z comes from.
@@ -65,11 +65,9 @@ impl Lengths {
     pub fn symbols(&self, kernel: Kernel, map: &TableMap, input: &Input<'_>, pieces: &[Piece], symbols: &mut Symbols) {
         symbols.clear(self.width, pieces.iter().map(|p| p.length).sum());
         let bins = Bins::new(map);
-        #[cfg(target_arch = "x86_64")]
-        if kernel == Kernel::Avx512 && kernel.available() && super::avx512::lengths(self, &bins, input, pieces, symbols) {
-            return;
+        if with_avx512!(kernel, bool, lengths(self, &bins, input, pieces, symbols)) != Some(true) {
+            with_vectors!(kernel, widths, widths_avx2, (self, &bins, input, pieces, symbols));
         }
-        with_vectors!(kernel, widths, widths_avx2, (self, &bins, input, pieces, symbols));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::core::thresholds::TableMap;
 use crate::kernel::Kernel;
-use crate::kernel::encode::lane::{Lane, with_vectors};
+use crate::kernel::encode::lane::{Lane, with_avx512, with_vectors};
 use crate::kernel::encode::lengths::{token, z};
 use crate::kernel::encode::{Bins, Input, LengthKind, Lengths, Piece, Symbols};
 
@@ -25,13 +25,9 @@ impl Lengths {
         sets.clear();
         sets.reserve(elements / GROUP + pieces.len());
         let bins = (Bins::new(maps.0), Bins::new(maps.1));
-        #[cfg(target_arch = "x86_64")]
-        if kernel == Kernel::Avx512 && kernel.available() && super::avx512::masks(self, &bins, input, pieces, sets, symbols)
-        {
-            with_vectors!(kernel, tokens, tokens_avx2, (&bins.1, symbols));
-            return;
+        if with_avx512!(kernel, bool, masks(self, &bins, input, pieces, sets, symbols)) != Some(true) {
+            with_vectors!(kernel, widths, widths_avx2, (self, &bins, input, pieces, sets, symbols));
         }
-        with_vectors!(kernel, widths, widths_avx2, (self, &bins, input, pieces, sets, symbols));
         with_vectors!(kernel, tokens, tokens_avx2, (&bins.1, symbols));
     }
 }

@@ -10,6 +10,8 @@ mod mask;
 mod plain;
 mod rans;
 mod table;
+#[cfg(test)]
+mod tests;
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -124,6 +126,18 @@ pub enum Raws<'a> {
     U32(&'a [u32]),
     /// Up to 64 a step.
     U64(&'a [u64]),
+}
+
+impl<'a> Raws<'a> {
+    /// Those of the first `at` steps, and the others.
+    fn split(self, at: usize) -> (Self, Self) {
+        match self {
+            Self::None => (Self::None, Self::None),
+            Self::U16(r) => r.split_at_checked(at).map_or((self, Self::U16(&[])), |(a, b)| (Self::U16(a), Self::U16(b))),
+            Self::U32(r) => r.split_at_checked(at).map_or((self, Self::U32(&[])), |(a, b)| (Self::U32(a), Self::U32(b))),
+            Self::U64(r) => r.split_at_checked(at).map_or((self, Self::U64(&[])), |(a, b)| (Self::U64(a), Self::U64(b))),
+        }
+    }
 }
 
 /// A map from λ to the high byte of steps, with all that clamping λ to 16 bits asks for.

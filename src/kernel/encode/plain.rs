@@ -4,7 +4,7 @@ use crate::core::element::{Class, ElementType};
 use crate::core::plain::{ESC, PlainForm, ZERO};
 use crate::core::thresholds::TableMap;
 use crate::kernel::Kernel;
-use crate::kernel::encode::lane::{Lane, with_vectors};
+use crate::kernel::encode::lane::{Lane, with_avx512, with_vectors};
 use crate::kernel::encode::{Bins, Input, Piece, Symbols};
 
 /// Plain tokens of one float type, shift and form.
@@ -46,11 +46,9 @@ impl Plains {
     pub fn symbols(&self, kernel: Kernel, map: &TableMap, input: &Input<'_>, pieces: &[Piece], symbols: &mut Symbols) {
         symbols.clear(self.width, pieces.iter().map(|p| p.length).sum());
         let bins = Bins::new(map);
-        #[cfg(target_arch = "x86_64")]
-        if kernel == Kernel::Avx512 && kernel.available() && super::avx512::plains(self, &bins, input, pieces, symbols) {
-            return;
+        if with_avx512!(kernel, bool, plains(self, &bins, input, pieces, symbols)) != Some(true) {
+            with_vectors!(kernel, widths, widths_avx2, (self, &bins, input, pieces, symbols));
         }
-        with_vectors!(kernel, widths, widths_avx2, (self, &bins, input, pieces, symbols));
     }
 }
 
@@ -126,7 +124,7 @@ fn element<W: Lane>(p: &Plains, bins: &Bins<'_>, u: W, lambda: i32) -> (u16, W) 
     } else {
         raw = raw | (sign << p.low);
     }
-    let token = token as u16 + 2;
+    let token = (token as u16).wrapping_add(2);
     let inside = (relative as u32) < u32::from(p.form.window);
     if u == W::default() {
         (bin | u16::from(ZERO), raw)

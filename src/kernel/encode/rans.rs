@@ -2,7 +2,7 @@
 
 use crate::core::lanes::{LANES, STATE_LOW};
 use crate::kernel::Kernel;
-use crate::kernel::encode::lane::{Lane, with_vectors};
+use crate::kernel::encode::lane::{Lane, with_avx512, with_vectors};
 use crate::kernel::encode::table::{CUMULATIVE, FREQUENCY, RAW_BITS, StepTable};
 use crate::kernel::encode::Raws;
 
@@ -34,25 +34,20 @@ impl<'a> Coder<'a> {
         };
         let steps = steps.get(..there.min(steps.len())).unwrap_or(&[]);
         self.reserve(steps.len() * (1 + passes));
-        #[cfg(target_arch = "x86_64")]
-        if self.lanes == LANES && kernel == Kernel::Avx512 && kernel.available() {
-            // The last row may be short.
-            let whole = steps.len() / LANES * LANES;
-            let (rows, rest) = steps.split_at(whole);
-            let (raw_rows, raw_rest) = match raws {
-                Raws::None => (Raws::None, Raws::None),
-                Raws::U16(r) => (Raws::U16(&r[..whole]), Raws::U16(&r[whole..there.min(r.len())])),
-                Raws::U32(r) => (Raws::U32(&r[..whole]), Raws::U32(&r[whole..there.min(r.len())])),
-                Raws::U64(_) => {
-                    self.portable(kernel, table, steps, raws);
-                    return;
-                }
-            };
-            self.portable(kernel, table, rest, raw_rest);
-            self.at = super::avx512::rows(&mut self.states, self.words, self.at, table, rows, raw_rows);
-            return;
+        // The last row may be short: it is left to the scalar code, and comes first.
+        let whole = steps.len() / LANES * LANES;
+        let (rows, rest) = steps.split_at(whole);
+        let (raw_rows, raw_rest) = raws.split(whole);
+        self.portable(kernel, table, rest, raw_rest);
+        if self.lanes == LANES && !matches!(raws, Raws::U64(_)) {
+            let words = self.words.as_mut_slice();
+            let done = with_avx512!(kernel, usize, rows(&mut self.states, words, self.at, table, rows, raw_rows));
+            if let Some(at) = done {
+                self.at = at;
+                return;
+            }
         }
-        self.portable(kernel, table, steps, raws);
+        self.portable(kernel, table, rows, raw_rows);
     }
 
     /// The scalar twin.

@@ -103,7 +103,7 @@ fn give_raw(x: &mut Pair, bits: Pair, raw: Pair, words: &mut [u16], at: usize) -
     for ((x, over), (bits, raw)) in x.iter_mut().zip(over).zip(bits.into_iter().zip(raw)) {
         let kept = _mm512_mask_srli_epi32::<16>(*x, _mm512_test_epi32_mask(over, over), *x);
         // kept << bits | (raw & !(ones << bits)).
-        *x = _mm512_ternarylogic_epi32::<0xF2>(_mm512_sllv_epi32(kept, bits), raw, _mm512_sllv_epi32(ones, bits));
+        *x = _mm512_ternarylogic_epi32::<0xF4>(_mm512_sllv_epi32(kept, bits), raw, _mm512_sllv_epi32(ones, bits));
     }
     at
 }
