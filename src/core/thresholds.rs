@@ -56,6 +56,13 @@ impl TableMap {
         Self { base: i32::from(thresholds.base), map: thresholds.map() }
     }
 
+    /// A map in which each λ from `base` to `base` + 255 has a number of its own, with which to count.
+    #[must_use]
+    #[allow(clippy::cast_possible_truncation)]
+    pub fn identity(base: i16) -> Self {
+        Self { base: base.into(), map: std::array::from_fn(|i| i as u8) }
+    }
+
     /// The table that serves λ.
     #[inline(always)]
     #[must_use]

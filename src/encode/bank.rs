@@ -1,9 +1,10 @@
 //! Banks from histograms.
 
-use crate::core::bank::{Bank, TokenClass};
+use crate::core::bank::Bank;
 use crate::core::table::FrequencyTable;
 use crate::core::thresholds::Thresholds;
 use crate::encode::cluster::cluster;
+use crate::encode::coding::Coding;
 use crate::encode::histogram::Histogram;
 use crate::encode::normalise::{cost, normalise};
 use crate::limits::MAX_TABLES;
@@ -46,6 +47,16 @@ impl Statistics {
             && self.masks.as_ref().is_none_or(|m| m.total() == 0)
     }
 
+    /// The same with the copies of its counts added up.
+    #[must_use]
+    pub fn settled(&self) -> Self {
+        Self {
+            scales: self.scales,
+            masks: self.masks.as_ref().map(Histogram::settled),
+            elements: self.elements.settled(),
+        }
+    }
+
     /// What coding the counts with `bank` takes, in units of 2^−16 bits; `None` where it cannot code them.
     #[must_use]
     pub fn cost(&self, bank: &Bank) -> Option<u64> {
@@ -53,12 +64,10 @@ impl Statistics {
             let map = thresholds.map();
             let offset = i32::from(histogram.base()) - i32::from(thresholds.base);
             let mut sum = 0u64;
-            for (i, counts) in (0i32..).zip(histogram.bins()) {
-                if counts.iter().any(|&c| c > 0) {
-                    #[allow(clippy::cast_sign_loss)]
-                    let table = map[(i + offset).clamp(0, 255) as usize];
-                    sum += cost(counts, tables.get(usize::from(table))?)?;
-                }
+            for (i, counts) in histogram.bins() {
+                #[allow(clippy::cast_sign_loss, clippy::cast_possible_truncation, clippy::cast_possible_wrap)]
+                let table = map[(i as i32 + offset).clamp(0, 255) as usize];
+                sum += cost(counts, tables.get(usize::from(table))?)?;
             }
             Some(sum)
         };
@@ -75,33 +84,50 @@ impl Statistics {
     }
 }
 
-/// The bank for these counts, and its cost with its own bits, in units of 2^−16 bits; at most `limit` tables.
+/// The bank for these counts, settled, and its cost with its own bits, in units of 2^−16 bits; at most `limit` tables.
+///
+/// `sampled`: the counts are those of a sample, and symbols that it lacks must have frequencies too.
 #[must_use]
-pub fn build(statistics: &Statistics, class: TokenClass, limit: usize) -> (Bank, u64) {
+pub fn build(statistics: &Statistics, coding: &Coding, limit: usize, sampled: bool) -> (Bank, u64) {
     let limit = limit.clamp(2, MAX_TABLES);
-    let (mask_thresholds, mask_counts) = match &statistics.masks {
+    let class = coding.class;
+    let (mask_thresholds, mut mask_counts) = match &statistics.masks {
         Some(masks) => cluster(masks, limit / 2),
         None => (Thresholds::default(), Vec::new()),
     };
     let (element_thresholds, mut element_counts) = cluster(&statistics.elements, limit - mask_counts.len());
+    // A bank has an element table always (ULP-SUB-06), even where every block is ZERO.
     if element_counts.is_empty() {
-        // A bank has an element table always (ULP-SUB-06), even where every block is ZERO.
         element_counts.push([0; 256]);
+    }
+    if statistics.masks.is_some() && mask_counts.is_empty() {
+        mask_counts.push([0; 256]);
+    }
+    let mut scale_counts = statistics.scales;
+    if sampled {
+        let complete = |counts: &mut [u32; 256], symbols: usize| {
+            for count in counts.iter_mut().take(symbols) {
+                *count = (*count).max(1);
+            }
+        };
+        element_counts.iter_mut().for_each(|counts| complete(counts, coding.symbols()));
+        mask_counts.iter_mut().for_each(|counts| complete(counts, 256));
+        complete(&mut scale_counts, 256);
     }
     let with_precision = |precision| {
         let tables = |counts: &[[u32; 256]]| counts.iter().map(|c| normalise(c, precision)).collect();
-        let scales = statistics.scales.iter().any(|&c| c > 0);
+        let scales = scale_counts.iter().any(|&c| c > 0);
         let bank = Bank {
             class,
             precision,
-            scale: scales.then(|| normalise(&statistics.scales, precision)),
+            scale: scales.then(|| normalise(&scale_counts, precision)),
             mask_thresholds: mask_thresholds.clone(),
             masks: tables(&mask_counts),
             element_thresholds: element_thresholds.clone(),
             elements: tables(&element_counts),
         };
         let mut sum = bits(&bank);
-        sum += bank.scale.as_ref().and_then(|t| cost(&statistics.scales, t)).unwrap_or(0);
+        sum += bank.scale.as_ref().and_then(|t| cost(&scale_counts, t)).unwrap_or(0);
         for (tables, counts) in [(&bank.masks, &mask_counts), (&bank.elements, &element_counts)] {
             sum += tables.iter().zip(counts).filter_map(|(t, c)| cost(c, t)).sum::<u64>();
         }

@@ -2,10 +2,14 @@
 
 use crate::core::element::{Class, ElementType};
 use crate::core::model::Model;
-use crate::encode::estimate::{Run, base, coding, cost, statistics};
+use crate::core::residual::Ring;
+use crate::core::word::Word;
+use crate::encode::estimate::{Run, base, coding, cost, statistics, units};
 use crate::encode::kind::{KindPlan, trailing_zeros};
 use crate::encode::level::Level;
 use crate::encode::symbols::Coding;
+use crate::encode::workspace::Workspace;
+use crate::with_word;
 
 /// Elements of a run in a sample.
 const RUN: usize = 1 << 13;
@@ -55,19 +59,25 @@ pub fn best(
     of: u64,
 ) -> (Coding, i16, u64) {
     let sampled = sampled(runs, element);
-    let models: &[Model] = if reference { &[Model::Residual, Model::Mask] } else { &[Model::Plain] };
+    let equal = if reference { equal_eighths(runs, element) } else { 0 };
+    let models: &[Model] = match (reference, level) {
+        (false, _) => &[Model::Plain],
+        // Sets take a fraction of the time.
+        (true, Level::Fast) if equal >= 6 => &[Model::Mask],
+        (true, _) if equal >= 4 => &[Model::Residual, Model::Mask],
+        (true, _) => &[Model::Residual],
+    };
+    let mut workspace = Workspace::default();
     let mut best: Option<(Coding, i16, u64)> = None;
     for &model in models {
-        if model == Model::Mask && !mostly_equal(runs, element) {
-            continue;
-        }
         let mut first = coding(model, element, shift, runs);
+        let units = units(&first, runs, &workspace);
         // Opaque bytes have no magnitude that would tell anything.
         let blocks: &[u8] = if element == ElementType::Bytes && !reference { &[0] } else { level.blocks() };
         for &block in blocks.iter().filter(|&&b| model != Model::Mask || b == 0 || b >= 8) {
             first.block = block;
-            let base = base(&first, runs);
-            let cost = cost(&first, &statistics(&first, runs, base), sampled, of);
+            let base = base(&first, runs, &units);
+            let cost = cost(&first, &statistics(&first, runs, &units, base, &mut workspace), sampled, of);
             if best.as_ref().is_none_or(|b| cost < b.2) {
                 best = Some((first, base, cost));
             }
@@ -76,12 +86,40 @@ pub fn best(
     best.unwrap_or((coding(Model::Plain, element, shift, runs), 0, u64::MAX))
 }
 
-/// Whether more than half of the elements equal their references.
-fn mostly_equal(runs: &[Run], element: ElementType) -> bool {
-    let width = element.width();
-    let pairs = runs.iter().flat_map(|r| r.next.chunks_exact(width).zip(r.reference.chunks_exact(width)));
-    let (count, equal) = pairs.fold((0usize, 0usize), |(n, k), (a, b)| (n + 1, k + usize::from(a == b)));
-    2 * equal > count
+/// How many of the elements equal their references, in eighths, rounded down.
+fn equal_eighths(runs: &[Run], element: ElementType) -> usize {
+    let (mut count, mut equal) = (0, 0);
+    with_word!(element.width(), W => {
+        for run in runs {
+            let pairs = run.next.chunks_exact(W::BYTES).zip(run.reference.chunks_exact(W::BYTES));
+            count += run.next.len() / W::BYTES;
+            equal += pairs.filter(|(a, b)| W::load(a, 0) == W::load(b, 0)).count();
+        }
+    });
+    8 * equal / count.max(1)
+}
+
+/// Whether references obviously help, from some hundred elements: their residuals are shorter than mantissas alone. False says nothing.
+#[must_use]
+pub fn obvious(element: ElementType, next: &[u8], reference: &[u8]) -> bool {
+    let Class::Float { mantissa, .. } = element.class() else {
+        return false;
+    };
+    let ring = Ring::new(element, 0);
+    let (mut bits, mut repeats) = (0u64, 0);
+    let count = next.len() / element.width();
+    with_word!(element.width(), W => {
+        let mut before = 0;
+        for i in 0..count {
+            let u = W::load(next, i).wide();
+            bits += u64::from(64 - ring.zigzag(u, W::load(reference, i).wide()).leading_zeros());
+            repeats += usize::from(u == before);
+            before = u;
+        }
+    });
+    // Coded values that repeat, or have zeros at the bottom, may be shorter than their mantissas. Residuals take two to three bits besides their length.
+    let zeros = u64::from(shift(element, trailing_zeros(next, element)));
+    repeats * 8 < count && bits + 3 * (count as u64) < (u64::from(mantissa + 1) - zeros) * count as u64
 }
 
 /// Estimated cost of the runs, against their references if `reference`, in units of 2^−16 bits.

@@ -1,11 +1,11 @@
 //! Coding of one chunk of a window (spec §7).
 
-use std::borrow::Cow;
-
 use crate::core::model::Model;
 use crate::encode::kind::{Gathered, KindPlan};
 use crate::encode::plan::Plan;
+use crate::encode::scales::Scales;
 use crate::encode::symbols::{Elements, EncodeBank};
+use crate::encode::workspace::Workspace;
 use crate::wire::chunk_header::{ChunkHeader, Method, SubstreamHeader};
 use crate::wire::record_header::{RecordHeader, RecordType};
 
@@ -35,29 +35,38 @@ impl Plan<'_> {
             reference_crc: 0,
             substreams: Vec::with_capacity(ranges.len()),
         };
-        let mut data = Vec::with_capacity(content.len() / 2);
+        let count = ranges.len() as u16;
+        // The headers' place is kept free until their content is known.
+        let headers = RecordHeader::SIZE + ChunkHeader::size(count);
+        let mut record = Vec::with_capacity(headers + content.len() / 2);
+        record.resize(headers, 0);
         let mut methods = vec![Method::Raw; self.kinds.len()];
-        for (kind, range) in ranges {
-            let before = data.len();
-            let plan = &self.kinds[kind];
-            let gathered = plan.gather(range);
-            let mut substream = substream(plan, &gathered, self.banks[kind].as_ref(), &mut data);
-            substream.length = (data.len() - before) as u32;
-            methods[kind] = substream.method;
-            header.substreams.push(substream);
-        }
+        self.workspaces.with(|workspace| {
+            for (kind, range) in ranges {
+                let before = record.len();
+                let plan = &self.kinds[kind];
+                let gathered = plan.gather(range);
+                let scales = self.take_scales(chunk, kind);
+                let bank = self.banks[kind].as_ref();
+                let mut substream = substream(plan, &gathered, scales, bank, workspace, &mut record);
+                substream.length = (record.len() - before) as u32;
+                methods[kind] = substream.method;
+                header.substreams.push(substream);
+            }
+        });
         let parts = self.parts(chunk);
         let mut crc = crc32fast::Hasher::new();
         for (kind, range) in parts.iter().filter(|p| methods[p.0].uses_reference()) {
             self.kinds[*kind].reference_bytes(range.clone(), |bytes| crc.update(bytes));
         }
         header.reference_crc = crc.finalize();
-        let count = header.substreams.len() as u16;
-        let length = (ChunkHeader::size(count) + data.len()) as u32;
-        let mut record = Vec::with_capacity(RecordHeader::SIZE + length as usize);
-        RecordHeader { kind: RecordType::Chunk, flags: 0, count, length }.write(&mut record);
-        header.write(&mut record);
-        record.extend_from_slice(&data);
+        let length = (record.len() - RecordHeader::SIZE) as u32;
+        let mut written = Vec::with_capacity(headers);
+        RecordHeader { kind: RecordType::Chunk, flags: 0, count, length }.write(&mut written);
+        header.write(&mut written);
+        if let Some(place) = record.get_mut(..written.len()) {
+            place.copy_from_slice(&written);
+        }
         let start = header.output_offset;
         let same = parts.iter().all(|(kind, range)| {
             methods[*kind] == Method::Same && self.kinds[*kind].in_place(range.clone(), self.start, start)
@@ -100,7 +109,9 @@ pub(crate) fn simple(plan: &KindPlan<'_>, elements: &Elements<'_>) -> Option<Met
 fn substream(
     plan: &KindPlan<'_>,
     gathered: &Gathered<'_>,
+    scales: Option<Scales>,
     bank: Option<&EncodeBank>,
+    workspace: &mut Workspace,
     data: &mut Vec<u8>,
 ) -> SubstreamHeader {
     let elements = gathered.elements();
@@ -115,9 +126,9 @@ fn substream(
     }
     if let (Some(coding), Some(bank)) = (plan.coding, bank) {
         let count = coding.count(&elements);
-        let scales = coding.scales(&coding.units(elements), count);
+        let scales = scales.unwrap_or_else(|| coding.scales(&coding.units(workspace.kernel, elements), count));
         let lanes = lanes(count);
-        coding.encode(elements, &scales, bank, lanes, data);
+        coding.encode(elements, &scales, bank, lanes, workspace, data);
         if data.len() - start < elements.next.len() {
             return SubstreamHeader {
                 method: match coding.model {
@@ -136,7 +147,7 @@ fn substream(
         }
         data.truncate(start);
     }
-    data.extend_from_slice(&Cow::Borrowed(elements.next));
+    data.extend_from_slice(elements.next);
     SubstreamHeader::simple(Method::Raw, 0)
 }
 

@@ -35,13 +35,10 @@ impl Cluster {
 /// Thresholds and the counts of each table, at most `limit` (≥ 1); none where nothing was counted.
 #[must_use]
 pub fn cluster(histogram: &Histogram, limit: usize) -> (Thresholds, Vec<[u32; 256]>) {
-    let mut clusters: Vec<Cluster> = histogram
-        .bins()
-        .enumerate()
-        .filter(|(_, counts)| counts.iter().any(|&c| c > 0))
-        .map(|(i, counts)| Cluster::new(i, *counts))
-        .collect();
-    let mut merges: Vec<Cluster> = clusters.windows(2).map(|pair| pair[0].merged(&pair[1])).collect();
+    // Boxes, so that taking one out moves little.
+    let mut clusters: Vec<Box<Cluster>> =
+        histogram.bins().map(|(i, counts)| Box::new(Cluster::new(i, *counts))).collect();
+    let mut merges: Vec<Box<Cluster>> = clusters.windows(2).map(|pair| Box::new(pair[0].merged(&pair[1]))).collect();
     loop {
         let gain = |i: usize| {
             let apart = clusters[i].cost + clusters[i + 1].cost;
@@ -56,10 +53,10 @@ pub fn cluster(histogram: &Histogram, limit: usize) -> (Thresholds, Vec<[u32; 25
         clusters[best] = merges.remove(best);
         clusters.remove(best + 1);
         if best > 0 {
-            merges[best - 1] = clusters[best - 1].merged(&clusters[best]);
+            *merges[best - 1] = clusters[best - 1].merged(&clusters[best]);
         }
         if best < merges.len() {
-            merges[best] = clusters[best].merged(&clusters[best + 1]);
+            *merges[best] = clusters[best].merged(&clusters[best + 1]);
         }
     }
     #[allow(clippy::cast_possible_truncation)]
@@ -84,9 +81,10 @@ mod tests {
     fn unlike_bins_stay_apart_and_like_ones_join() {
         let mut histogram = Histogram::new(-10);
         for i in 0..10_000u32 {
-            histogram.count(-10 + (i % 7) as i32, (i % 3) as u8);
-            histogram.count(50 + (i % 5) as i32, 100 + (i % 16) as u8);
+            let step = |bin: u32, symbol: u32| (bin << 8 | symbol) as u16;
+            histogram.count(&[step(i % 7, i % 3), step(60 + i % 5, 100 + i % 16)]);
         }
+        let histogram = histogram.settled();
         let (thresholds, counts) = cluster(&histogram, 32);
         assert_eq!(counts.len(), 2);
         assert_eq!(thresholds.steps, [60]);

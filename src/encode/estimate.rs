@@ -4,12 +4,12 @@ use crate::core::bank::TokenClass;
 use crate::core::element::{Class, ElementType};
 use crate::core::model::Model;
 use crate::core::plain::PlainForm;
-use crate::core::plain::PlainTokens;
-use crate::core::token::LengthTokens;
 use crate::encode::bank::Statistics;
 use crate::encode::histogram::{BINS, Histogram};
 use crate::encode::log2::entropy;
 use crate::encode::symbols::{Coding, Elements};
+use crate::encode::workspace::Workspace;
+use crate::kernel::encode::UnitSum;
 
 /// λ bins that an estimate takes together: cheaper and less fooled by small samples than single ones.
 const COARSE: usize = 2;
@@ -65,16 +65,37 @@ pub fn coding(model: Model, element: ElementType, shift: u8, runs: &[Run]) -> Co
     Coding { model, element, shift, block: 0, class, hold: 0 }
 }
 
+/// Magnitudes of the units of each run: the same for all block lengths.
+#[must_use]
+pub fn units(coding: &Coding, runs: &[Run], workspace: &Workspace) -> Vec<Vec<UnitSum>> {
+    runs.iter().map(|run| coding.units(workspace.kernel, run.elements())).collect()
+}
+
 /// Statistics of the runs under a coding, λ from `base` on.
 #[must_use]
-pub fn statistics(coding: &Coding, runs: &[Run], base: i16) -> Statistics {
+pub fn statistics(
+    coding: &Coding,
+    runs: &[Run],
+    units: &[Vec<UnitSum>],
+    base: i16,
+    workspace: &mut Workspace,
+) -> Statistics {
     let mut statistics = Statistics::new(base, coding.model == Model::Mask);
-    for run in runs {
+    for (run, units) in runs.iter().zip(units) {
         let elements = run.elements();
-        let scales = coding.scales(&coding.units(elements), coding.count(&elements));
-        coding.statistics(elements, &scales, &mut statistics);
+        let scales = coding.scales(units, coding.count(&elements));
+        coding.statistics(elements, &scales, &mut statistics, workspace);
     }
-    statistics
+    statistics.settled()
+}
+
+/// Estimated cost of the runs under a coding with λ bins of its own, for `of` elements, in units of 2^−16 bits.
+#[must_use]
+pub fn estimate(coding: &Coding, runs: &[Run], of: u64, workspace: &mut Workspace) -> u64 {
+    let units = units(coding, runs, workspace);
+    let statistics = statistics(coding, runs, &units, base(coding, runs, &units), workspace);
+    let sampled = runs.iter().map(|r| r.next.len() / coding.element.width()).sum();
+    cost(coding, &statistics, sampled, of)
 }
 
 /// Cost of coding `of` elements like those sampled, in units of 2^−16 bits.
@@ -96,53 +117,37 @@ fn code_and_model(coding: &Coding, statistics: &Statistics) -> (u64, u64) {
     for histogram in statistics.masks.iter().chain([&statistics.elements]) {
         coarse(histogram, &mut group);
     }
-    let bits = raw_bits(coding);
-    for counts in statistics.elements.bins() {
-        code += counts.iter().zip(&bits).map(|(&c, &b)| (u64::from(c) * b) << 16).sum::<u64>();
+    let bits = coding.raw_bits();
+    for (_, counts) in statistics.elements.bins() {
+        code += counts.iter().zip(&bits).map(|(&c, &b)| (u64::from(c) * u64::from(b)) << 16).sum::<u64>();
     }
     (code, model)
 }
 
 fn coarse(histogram: &Histogram, f: &mut impl FnMut(&[u32])) {
     let mut sum = [0u32; 256];
-    let mut filled = 0;
-    for counts in histogram.bins() {
+    let mut last = None;
+    for (bin, counts) in histogram.bins() {
+        if last.is_some_and(|last| last != bin / COARSE) {
+            f(&sum);
+            sum = [0; 256];
+        }
+        last = Some(bin / COARSE);
         for (a, b) in sum.iter_mut().zip(counts) {
             *a += b;
         }
-        filled += 1;
-        if filled == COARSE {
-            if sum.iter().any(|&c| c > 0) {
-                f(&sum);
-            }
-            sum = [0; 256];
-            filled = 0;
-        }
     }
-}
-
-/// Raw bits after each token.
-fn raw_bits(coding: &Coding) -> [u64; 256] {
-    let mut bits = [0; 256];
-    let lengths = LengthTokens::for_width(coding.element.width());
-    let plain = match coding.class {
-        TokenClass::Plain(form) => PlainTokens::new(coding.element, coding.shift, form),
-        _ => None,
-    };
-    for (token, bits) in (0..=255u8).zip(&mut bits) {
-        *bits = plain.map_or_else(|| lengths.raw_bits(token), |p| p.raw_bits(token)).into();
-    }
-    bits
+    f(&sum);
 }
 
 /// λ of bin 0 such that as many of the sample's λ as possible have a bin of their own.
 #[must_use]
 #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)]
-pub fn base(coding: &Coding, runs: &[Run]) -> i16 {
+pub fn base(coding: &Coding, runs: &[Run], units: &[Vec<UnitSum>]) -> i16 {
     let mut lambdas: Vec<i16> = Vec::new();
-    for run in runs {
+    for (run, units) in runs.iter().zip(units) {
         let elements = run.elements();
-        let scales = coding.scales(&coding.units(elements), coding.count(&elements));
+        let scales = coding.scales(units, coding.count(&elements));
         coding.lambdas(elements, &scales, &mut lambdas);
     }
     lambdas.sort_unstable();

@@ -1,52 +1,145 @@
 //! Counts of symbols under each λ.
 
-/// Counts of up to 256 symbols in 256 bins of λ.
-#[derive(Clone, Debug)]
-pub struct Histogram {
-    base: i32,
-    counts: Vec<u32>,
-}
+use crate::core::thresholds::TableMap;
 
 /// Number of λ bins.
 pub const BINS: usize = 256;
+
+/// Symbols in all bins.
+const SYMBOLS: usize = BINS * 256;
+/// Copies that a long count is spread over: equal symbols that follow one another must not wait for each other's store.
+const COPIES: usize = 4;
+/// Distance of the copies: a few cache lines more than their size, or the same symbols of all would fight for the same places in the cache.
+const STRIDE: usize = SYMBOLS + 64;
+/// Counts shorter than this are not worth more copies.
+const SHORT: usize = 256;
+
+/// Counts of up to 256 symbols in 256 bins of λ.
+#[derive(Clone, Debug)]
+pub struct Histogram {
+    base: i16,
+    /// The counts, and after the first long count the other copies.
+    counts: Vec<u32>,
+    /// Bins that may hold anything.
+    used: std::ops::Range<usize>,
+}
 
 impl Histogram {
     /// No counts; bin 0 takes λ ≤ `base`, bin 255 λ ≥ `base` + 255.
     #[must_use]
     pub fn new(base: i16) -> Self {
-        Self { base: base.into(), counts: vec![0; BINS * 256] }
+        Self { base, counts: Vec::new(), used: BINS..0 }
     }
 
-    /// Counts one symbol.
-    #[inline(always)]
-    #[allow(clippy::cast_sign_loss)]
-    pub fn count(&mut self, lambda: i32, symbol: u8) {
-        let bin = (lambda - self.base).clamp(0, 255) as usize;
-        self.counts[(bin << 8) | usize::from(symbol)] += 1;
+    /// The map that makes steps of λ with which to count.
+    #[must_use]
+    pub fn map(&self) -> TableMap {
+        TableMap::identity(self.base)
+    }
+
+    /// Counts the symbols of steps.
+    pub fn count(&mut self, steps: &[u16]) {
+        let (low, high) = steps.iter().fold((u16::MAX, 0), |(low, high), &s| (low.min(s), high.max(s)));
+        if low > high {
+            return;
+        }
+        self.used.start = self.used.start.min(usize::from(low >> 8));
+        self.used.end = self.used.end.max(usize::from(high >> 8) + 1);
+        let wanted = if steps.len() < SHORT { SYMBOLS } else { COPIES * STRIDE };
+        if self.counts.len() < wanted {
+            // Fresh zero pages: bins that stay empty are never touched.
+            let mut counts = vec![0; wanted];
+            counts[..self.counts.len()].copy_from_slice(&self.counts);
+            self.counts = counts;
+        }
+        let mut copies = self.counts.chunks_mut(STRIDE).filter_map(|copy| copy.first_chunk_mut::<SYMBOLS>());
+        let (Some(a), b, c, d) = (copies.next(), copies.next(), copies.next(), copies.next()) else {
+            return;
+        };
+        let mut rest = steps;
+        if let (true, Some(b), Some(c), Some(d)) = (steps.len() >= SHORT, b, c, d) {
+            let (quads, few) = steps.as_chunks::<4>();
+            for quad in quads {
+                a[usize::from(quad[0])] += 1;
+                b[usize::from(quad[1])] += 1;
+                c[usize::from(quad[2])] += 1;
+                d[usize::from(quad[3])] += 1;
+            }
+            rest = few;
+        }
+        for &step in rest {
+            a[usize::from(step)] += 1;
+        }
     }
 
     /// Adds all counts of another histogram with the same base.
     pub fn add(&mut self, other: &Self) {
-        for (a, b) in self.counts.iter_mut().zip(&other.counts) {
-            *a += b;
+        if other.used.is_empty() {
+            return;
         }
+        if self.counts.len() < SYMBOLS {
+            self.counts = vec![0; SYMBOLS];
+        }
+        let bins = other.used.start << 8..other.used.end << 8;
+        for copy in other.counts.chunks(STRIDE) {
+            if let (Some(sum), Some(copy)) = (self.counts.get_mut(bins.clone()), copy.get(bins.clone())) {
+                for (a, b) in sum.iter_mut().zip(copy) {
+                    *a += b;
+                }
+            }
+        }
+        self.used = self.used.start.min(other.used.start)..self.used.end.max(other.used.end);
     }
 
-    /// λ of bin 0.
+    /// Adds up the copies.
     #[must_use]
-    #[allow(clippy::cast_possible_truncation)]
-    pub fn base(&self) -> i16 {
-        self.base as i16
-    }
-
-    /// The counts of each bin, 256 symbols each.
-    pub fn bins(&self) -> impl Iterator<Item = &[u32; 256]> {
-        self.counts.chunks_exact(256).filter_map(|bin| bin.first_chunk())
+    pub fn settled(&self) -> Self {
+        let mut sum = Self::new(self.base);
+        sum.add(self);
+        sum
     }
 
     /// Number of symbols counted.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.counts.iter().map(|&c| u64::from(c)).sum()
+    }
+
+    /// λ of bin 0.
+    #[must_use]
+    pub fn base(&self) -> i16 {
+        self.base
+    }
+
+    /// Bins that hold anything, and their counts of 256 symbols. Only of a [`settled`](Self::settled) histogram.
+    pub fn bins(&self) -> impl Iterator<Item = (usize, &[u32; 256])> {
+        let (bins, _) = self.counts.as_chunks::<256>();
+        let used = bins.iter().enumerate().take(self.used.end).skip(self.used.start);
+        used.filter(|(_, counts)| counts.iter().any(|&c| c > 0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_and_long_counts_add_up() {
+        let steps: Vec<u16> = (0..5000u32).map(|i| (i * i % 1021) as u16 + 512).collect();
+        let mut histogram = Histogram::new(0);
+        for part in steps.chunks(SHORT - 1).chain(steps.chunks(4 * SHORT + 1)) {
+            histogram.count(part);
+        }
+        let settled = histogram.settled();
+        let mut expected = [0u32; SYMBOLS];
+        for &s in &steps {
+            expected[usize::from(s)] += 2;
+        }
+        let mut seen = 0;
+        for (bin, counts) in settled.bins() {
+            assert_eq!(counts[..], expected[bin << 8..(bin + 1) << 8]);
+            seen += counts.iter().sum::<u32>();
+        }
+        assert_eq!(seen as usize, 2 * steps.len());
     }
 }

@@ -1,12 +1,11 @@
 //! Sums of magnitudes over blocks, as aligned 64-bit integers, from which scales come.
 
 use crate::encode::log2::quarter_log2;
+pub use crate::kernel::encode::UNIT;
+use crate::kernel::encode::UnitSum;
 
 /// Fraction bits to which the largest magnitude of a unit is aligned.
 const ALIGN: i32 = 40;
-
-/// Elements of a unit, the smallest block.
-pub const UNIT: usize = 32;
 
 /// Σ |value| over some elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,6 +34,18 @@ impl Magnitude {
         };
         let sum = elements.map(|(magnitude, exponent)| align(magnitude, exponent - top + ALIGN)).sum();
         Self { nonzero, sum, exponent: top - ALIGN }
+    }
+
+    /// As the sum of one unit, rounded down to 31 bits.
+    #[must_use]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)]
+    pub fn unit(self) -> UnitSum {
+        let drop = 33u32.saturating_sub(self.sum.leading_zeros());
+        UnitSum {
+            nonzero: self.nonzero,
+            sum: (self.sum >> drop) as u32,
+            exponent: (self.exponent + drop as i32) as i16,
+        }
     }
 
     /// The sum of both, rounded down to the coarser exponent.
@@ -70,12 +81,22 @@ fn align(value: u64, shift: i32) -> u64 {
 
 /// Sums over blocks of 2^`block` elements (whole units), or over all for block 0.
 #[must_use]
-pub fn blocks(units: &[Magnitude], block: u8) -> Vec<Magnitude> {
-    let sum = |units: &[Magnitude]| units.iter().fold(Magnitude::default(), |a, &b| a.plus(b));
+pub fn blocks(units: &[UnitSum], block: u8) -> Vec<Magnitude> {
     if block == 0 {
         return vec![sum(units)];
     }
     units.chunks((1usize << block) / UNIT).map(sum).collect()
+}
+
+/// The sum, each rounded down to the coarsest exponent.
+fn sum(units: &[UnitSum]) -> Magnitude {
+    let exponent = units.iter().map(|u| if u.sum > 0 { u.exponent } else { i16::MIN }).max().unwrap_or(i16::MIN);
+    let aligned = |u: &UnitSum| u64::from(u.sum) >> (i32::from(exponent) - i32::from(u.exponent)).clamp(0, 63);
+    Magnitude {
+        nonzero: units.iter().any(|u| u.nonzero),
+        sum: units.iter().map(aligned).sum(),
+        exponent: exponent.into(),
+    }
 }
 
 #[cfg(test)]

@@ -1,21 +1,23 @@
 //! A window of content: its spans become kinds, chunks, banks and records.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::core::bank::Bank;
 use crate::core::convert::convert;
 use crate::core::element::ElementType;
 use crate::core::model::Model;
 use crate::encode::bank::{Statistics, build};
-use crate::encode::choose::{best, estimate, sample, shift};
+use crate::encode::choose::{best, estimate, obvious, sample, shift};
 use crate::encode::chunk::simple;
 use crate::encode::estimate::{Run, coding};
 use crate::encode::kind::{KindPlan, Member, trailing_zeros};
 use crate::encode::level::Level;
 use crate::encode::profile::profile;
+use crate::encode::scales::Scales;
 use crate::encode::span::InputSpan;
 use crate::encode::symbols::EncodeBank;
+use crate::encode::workspace::Workspaces;
 use crate::limits::{MAX_KINDS, MAX_PROFILE_COLUMNS, MAX_TABLES};
 use crate::wire;
 use crate::wire::layout::{Kind, KindReference, Layout, Span};
@@ -32,6 +34,8 @@ const SMALLEST_KIND: usize = 48;
 const SEGMENT: usize = 1 << 17;
 /// Elements of a span looked at to see whether its reference helps.
 const SPAN_SAMPLE: usize = 1 << 12;
+/// Elements of a span looked at first: mostly they tell.
+const GLANCE: usize = 1 << 9;
 
 /// A bank as the decoder will know it, by slot, from window to window.
 #[derive(Debug, Default)]
@@ -75,13 +79,27 @@ pub struct Plan<'a> {
     pub cuts: Vec<usize>,
     /// Encoders of the kinds' banks.
     pub banks: Vec<Option<EncodeBank>>,
+    /// Buffers of the threads.
+    pub workspaces: Workspaces,
+    level: Level,
+    /// Scales of each chunk's substreams by kind, from counting to coding.
+    scales: Vec<Mutex<Vec<(usize, Scales)>>>,
 }
 
 impl<'a> Plan<'a> {
     /// Decides how the spans, which follow one another from content offset `start`, are coded.
     #[must_use]
     pub fn new(start: u64, spans: &[InputSpan<'a>], level: Level, max_chunk: usize, slots: &mut Slots) -> Self {
-        let mut plan = Self { start, kinds: Vec::new(), order: Vec::new(), cuts: Vec::new(), banks: Vec::new() };
+        let mut plan = Self {
+            start,
+            kinds: Vec::new(),
+            order: Vec::new(),
+            cuts: Vec::new(),
+            banks: Vec::new(),
+            workspaces: Workspaces::default(),
+            level,
+            scales: Vec::new(),
+        };
         slots.window_profiles = 0;
         let parts: Vec<InputSpan<'a>> = spans.iter().flat_map(decide).collect();
         let shifts = Shifts::new(&parts);
@@ -110,6 +128,7 @@ impl<'a> Plan<'a> {
             expected += cost >> 19;
         }
         plan.cut(expected, max_chunk);
+        plan.scales = plan.cuts.iter().map(|_| Mutex::default()).collect();
         plan
     }
 
@@ -215,19 +234,36 @@ impl<'a> Plan<'a> {
         self.kinds.iter().map(masks).collect()
     }
 
-    /// Adds the symbols of a chunk.
+    /// Adds the symbols of a chunk, or of a sample of it.
     pub fn count(&self, chunk: usize, statistics: &mut [Option<Statistics>]) {
-        for (kind, range) in self.ranges(chunk) {
-            if let (Some(coding), Some(statistics)) = (self.kinds[kind].coding, &mut statistics[kind]) {
-                let gathered = self.kinds[kind].gather(range);
-                let elements = gathered.elements();
-                if simple(&self.kinds[kind], &elements).is_some() {
-                    continue;
+        self.workspaces.with(|workspace| {
+            for (kind, range) in self.ranges(chunk) {
+                let plan = &self.kinds[kind];
+                let (Some(coding), Some(statistics)) = (plan.coding, &mut statistics[kind]) else { continue };
+                let sampled = samples(self.level, plan);
+                let (step, length) = if sampled { (SAMPLED_STEP, SAMPLED) } else { (usize::MAX, range.len()) };
+                for start in range.clone().step_by(step) {
+                    let gathered = plan.gather(start..range.end.min(start + length));
+                    let elements = gathered.elements();
+                    if simple(plan, &elements).is_some() {
+                        continue;
+                    }
+                    let units = coding.units(workspace.kernel, elements);
+                    let scales = coding.scales(&units, coding.count(&elements));
+                    coding.statistics(elements, &scales, statistics, workspace);
+                    if let (false, Some(kept)) = (sampled, self.scales.get(chunk)) {
+                        kept.lock().unwrap_or_else(PoisonError::into_inner).push((kind, scales));
+                    }
                 }
-                let scales = coding.scales(&coding.units(elements), coding.count(&elements));
-                coding.statistics(elements, &scales, statistics);
             }
-        }
+        });
+    }
+
+    /// The scales of a kind in a chunk, where [`count`](Self::count) has left them.
+    pub fn take_scales(&self, chunk: usize, kind: usize) -> Option<Scales> {
+        let mut kept = self.scales.get(chunk)?.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = kept.iter().position(|k| k.0 == kind)?;
+        Some(kept.swap_remove(at).1)
     }
 
     /// Elements of each kind that occurs in a chunk, kinds ascending.
@@ -253,14 +289,20 @@ impl<'a> Plan<'a> {
                 self.banks.push(None);
                 continue;
             };
-            if statistics.is_empty() {
+            if statistics.is_empty() && !samples(self.level, kind) {
                 // Every chunk of the kind is SAME or CONSTANT.
                 kind.coding = None;
                 self.banks.push(None);
                 continue;
             }
-            let (bank, cost) = build(statistics, coding.class, MAX_TABLES);
-            let fits = |b: &Bank| b.class == bank.class && statistics.cost(b).is_some_and(|c| c <= cost);
+            // Fast levels count samples: what these lack must be codable too, by this bank and by all that may take its place.
+            let statistics = statistics.settled();
+            let (bank, cost) = build(&statistics, &coding, MAX_TABLES, self.level == Level::Fast);
+            let like = |b: &Bank| {
+                let has = |b: &Bank| (b.class, b.scale.is_some(), b.masks.is_empty());
+                has(b) == has(&bank)
+            };
+            let fits = |b: &Bank| like(b) && statistics.cost(b).is_some_and(|c| c <= cost);
             let slot = slots.banks.iter().position(fits).or_else(|| {
                 let free = (0..usize::from(BANK_SLOTS))
                     .map(|i| (slots.next + i) % usize::from(BANK_SLOTS))
@@ -284,7 +326,7 @@ impl<'a> Plan<'a> {
                     {
                         kind.bank = slot as u8;
                     }
-                    self.banks.push(Some(EncodeBank::new(bank)));
+                    self.banks.push(Some(EncodeBank::new(bank, &coding)));
                 }
                 None => {
                     kind.coding = None;
@@ -323,6 +365,16 @@ impl<'a> Plan<'a> {
         #[allow(clippy::cast_possible_truncation)]
         write_record(out, RecordType::Layout, 0, layout.kinds.len() as u16, &body);
     }
+}
+
+/// At fast levels, kinds with more elements than this are counted by samples: of each so many elements, so many.
+const COUNTED: usize = 1 << 18;
+const SAMPLED_STEP: usize = 1 << 16;
+const SAMPLED: usize = 1 << 12;
+
+/// Whether a kind is counted by samples.
+fn samples(level: Level, kind: &KindPlan<'_>) -> bool {
+    level == Level::Fast && kind.elements() > COUNTED
 }
 
 /// Elements from which a matrix may have a profile.
@@ -416,6 +468,16 @@ fn reference_helps(span: &InputSpan<'_>) -> bool {
     }
     let pieces = if count <= SPAN_SAMPLE { 1 } else { 4 };
     let length = (count / pieces).min(SPAN_SAMPLE / pieces);
+    if reference.element == span.element {
+        let glance = |k: usize| {
+            let start = (count - length) / pieces.max(2) * k;
+            let part = span.part(start, start + length.min(GLANCE / pieces));
+            obvious(span.element, part.next, part.reference.map_or(&[], |r| r.bytes))
+        };
+        if (0..pieces).all(glance) {
+            return true;
+        }
+    }
     let mut runs = Vec::new();
     for k in 0..pieces {
         let start = ((count - length) / pieces.max(2) * k) & !31;

@@ -3,10 +3,12 @@
 use crate::core::element::ElementType;
 use crate::core::model::Model;
 use crate::core::word::Word;
-use crate::encode::estimate::{Run, base, cost, statistics};
+use crate::encode::distance::{Float, weigh};
+use crate::encode::estimate::{Run, estimate};
 use crate::encode::log2::entropy;
 use crate::encode::magnitude::Magnitude;
-use crate::encode::symbols::{Coding, Float, weigh};
+use crate::encode::symbols::Coding;
+use crate::encode::workspace::Workspace;
 use crate::limits::MAX_PROFILE_COLUMNS;
 use crate::wire::profile::Profile;
 use crate::with_word;
@@ -104,14 +106,11 @@ fn pays(coding: &Coding, columns: usize, count: usize, values: &[i8], mut runs: 
     let keep = (SAMPLE / (8 * columns).max(1)).clamp(1, runs.len());
     let step = runs.len() / keep;
     runs = runs.into_iter().step_by(step.max(1)).collect();
-    let sampled = runs.iter().map(|r| r.next.len() / width).sum();
     let mut coding = *coding;
     coding.block = if coding.element == ElementType::Bytes { 0 } else { 8 };
-    let estimate = |runs: &[Run]| {
-        let base = base(&coding, runs);
-        // The tables are there in any case: only the symbols count.
-        cost(&coding, &statistics(&coding, runs, base), sampled, count as u64)
-    };
+    // The tables are there in any case: only the symbols count.
+    let mut workspace = Workspace::default();
+    let mut estimate = |runs: &[Run]| estimate(&coding, runs, count as u64, &mut workspace);
     let without = estimate(&runs);
     for run in &mut runs {
         run.profiles = values.iter().copied().cycle().take(run.next.len() / width).collect();

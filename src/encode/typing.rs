@@ -4,8 +4,9 @@ use crate::core::element::ElementType;
 use crate::core::model::Model;
 use crate::encode::choose::sampled;
 use crate::encode::choose::shift;
-use crate::encode::estimate::{Run, base, coding, cost, statistics};
+use crate::encode::estimate::{self, Run, coding};
 use crate::encode::kind::trailing_zeros;
+use crate::encode::workspace::Workspace;
 
 /// What a stretch of content seems to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,10 +54,11 @@ pub fn segment(offset: u64) -> usize {
 #[must_use]
 pub fn guess(content: &[u8], reference: &[u8], before: Option<Guess>, offset: u64) -> Guess {
     let mut best = (u64::MAX, Guess { element: ElementType::Bytes, phase: 0 });
+    let mut workspace = Workspace::default();
     for element in CANDIDATES {
         let width = element.width();
         for phase in 0..width {
-            let cost = estimate(element, phase, content, reference);
+            let cost = estimate(element, phase, content, reference, &mut workspace);
             // A change of type must pay.
             #[allow(clippy::cast_possible_truncation)]
             let guess = Guess { element, phase: ((offset + phase as u64) % width as u64) as u8 };
@@ -70,7 +72,7 @@ pub fn guess(content: &[u8], reference: &[u8], before: Option<Guess>, offset: u6
 }
 
 /// Cost per byte, about, of the content as elements of a type from a phase on.
-fn estimate(element: ElementType, phase: usize, content: &[u8], reference: &[u8]) -> u64 {
+fn estimate(element: ElementType, phase: usize, content: &[u8], reference: &[u8], workspace: &mut Workspace) -> u64 {
     let width = element.width();
     let pieces = if content.len() > SAMPLE { 4 } else { 1 };
     let length = content.len().min(SAMPLE) / pieces;
@@ -96,8 +98,7 @@ fn estimate(element: ElementType, phase: usize, content: &[u8], reference: &[u8]
         }
         let mut coding = coding(model, element, shift(element, zeros), &runs);
         coding.block = if element == ElementType::Bytes { 0 } else { 8 };
-        let base = base(&coding, &runs);
-        least = least.min(cost(&coding, &statistics(&coding, &runs, base), elements, elements as u64));
+        least = least.min(estimate::estimate(&coding, &runs, elements as u64, workspace));
     }
     least / (elements * width) as u64
 }

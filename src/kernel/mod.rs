@@ -5,6 +5,7 @@
 #![allow(unsafe_code)]
 
 pub mod decode;
+pub mod encode;
 
 use std::sync::OnceLock;
 
@@ -13,9 +14,9 @@ use std::sync::OnceLock;
 pub enum Kernel {
     /// Portable code.
     Scalar,
-    /// x86-64 with AVX2 and BMI2.
+    /// x86-64 with AVX2, BMI1, BMI2, LZCNT and POPCNT.
     Avx2,
-    /// x86-64 with AVX-512 F, BW, DQ, VL, VBMI and VBMI2.
+    /// x86-64 with AVX2's and AVX-512 F, BW, CD, DQ, VL, VBMI and VBMI2.
     Avx512,
     /// 64-bit Arm.
     Neon,
@@ -54,6 +55,7 @@ impl Kernel {
                 Self::Avx2.available()
                     && is_x86_feature_detected!("avx512f")
                     && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512cd")
                     && is_x86_feature_detected!("avx512dq")
                     && is_x86_feature_detected!("avx512vl")
                     && is_x86_feature_detected!("avx512vbmi")

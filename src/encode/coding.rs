@@ -1,0 +1,54 @@
+//! How the elements of a kind are coded: what an encoder chooses.
+
+use crate::core::bank::TokenClass;
+use crate::core::element::ElementType;
+use crate::core::model::Model;
+use crate::core::plain::PlainTokens;
+use crate::core::token::LengthTokens;
+
+/// How the elements of a kind are coded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Coding {
+    /// RESIDUAL, MASK or PLAIN.
+    pub model: Model,
+    /// Element type.
+    pub element: ElementType,
+    /// Low bits dropped: zero in every element.
+    pub shift: u8,
+    /// log2 of the block length, 0 for the whole substream.
+    pub block: u8,
+    /// Meaning of the element symbols; fits model and element type.
+    pub class: TokenClass,
+    /// Changes of scale, in quarter octaves, that are not worth a symbol.
+    pub hold: i32,
+}
+
+impl Coding {
+    /// Raw bits after each token.
+    #[must_use]
+    #[allow(clippy::cast_possible_truncation)]
+    pub fn raw_bits(&self) -> [u8; 256] {
+        let mut bits = [0; 256];
+        let lengths = LengthTokens::for_width(self.element.width());
+        let plain = match self.class {
+            TokenClass::Plain(form) => PlainTokens::new(self.element, self.shift, form),
+            _ => None,
+        };
+        for (token, bits) in (0..=255u8).zip(&mut bits) {
+            let n = plain.map_or_else(|| lengths.raw_bits(token), |p| p.raw_bits(token));
+            // Tokens that no element has may claim more than there is.
+            *bits = n.min(8 * self.element.width() as u32) as u8;
+        }
+        bits
+    }
+
+    /// Element symbols that there may be: 0 … `symbols` − 1.
+    #[must_use]
+    pub fn symbols(&self) -> usize {
+        let bits = (8 * self.element.width()).saturating_sub(self.shift.into()).clamp(1, 64);
+        match self.class {
+            TokenClass::Plain(form) => form.alphabet(),
+            _ => usize::from(LengthTokens::for_width(self.element.width()).token(u64::MAX >> (64 - bits))) + 1,
+        }
+    }
+}

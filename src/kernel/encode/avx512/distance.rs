@@ -1,0 +1,135 @@
+//! Sums of distances ([`distances`](super::super::distances)).
+
+use core::arch::x86_64::*;
+
+use super::load;
+use crate::kernel::Kernel;
+use crate::kernel::encode::Input;
+use crate::kernel::encode::distance::{INFINITE, UNIT, UnitSum, ValueFormat, WEIGHTS, portable, smallest};
+
+const BF16: u8 = 0;
+const F16: u8 = 1;
+const F32: u8 = 2;
+
+/// Twin of [`portable`].
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2,popcnt")]
+pub(in super::super) fn distances(format: ValueFormat, shift: u32, input: &Input<'_>, out: &mut Vec<UnitSum>) {
+    match format {
+        ValueFormat::Byte(_) => portable(Kernel::Avx2, format, shift, input, out),
+        ValueFormat::Bf16 => units::<BF16>(format, shift, input, out),
+        ValueFormat::F16 => units::<F16>(format, shift, input, out),
+        ValueFormat::F32 => units::<F32>(format, shift, input, out),
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2,popcnt")]
+fn units<const FORMAT: u8>(format: ValueFormat, shift: u32, input: &Input<'_>, out: &mut Vec<UnitSum>) {
+    let bytes = UNIT * format.width();
+    let smallest = smallest(input);
+    let whole = input.next.len() / bytes;
+    #[allow(clippy::cast_possible_wrap)]
+    let keep = if FORMAT == F32 {
+        _mm512_set1_epi32((u32::MAX >> shift << shift) as i32)
+    } else {
+        _mm512_set1_epi16((u16::MAX >> shift << shift) as i16)
+    };
+    let mut references = input.reference.chunks_exact(bytes);
+    for (unit, next) in input.next.chunks_exact(bytes).enumerate() {
+        let reference = references.next();
+        let (a, u) = values::<FORMAT>(next, keep);
+        let (mut d, differ) = match reference {
+            Some(reference) => {
+                let (b, v) = values::<FORMAT>(reference, keep);
+                let d = [_mm512_sub_ps(a[0], b[0]), _mm512_sub_ps(a[1], b[1])];
+                (d, [_mm512_xor_si512(u[0], v[0]), _mm512_xor_si512(u[1], v[1])])
+            }
+            None => (a, u),
+        };
+        let counts = |d: __m512| {
+            let bits = _mm512_and_si512(_mm512_castps_si512(d), _mm512_set1_epi32(0x7FFF_FFFF));
+            // From `smallest` to below `INFINITE`, by one unsigned comparison.
+            #[allow(clippy::cast_possible_wrap)]
+            let above = _mm512_sub_epi32(bits, _mm512_set1_epi32(smallest as i32));
+            #[allow(clippy::cast_possible_wrap)]
+            let inside = _mm512_cmplt_epu32_mask(above, _mm512_set1_epi32((INFINITE - smallest) as i32));
+            _mm512_maskz_mov_epi32(inside, bits)
+        };
+        if !input.profiles.is_empty() {
+            let w = weights::<FORMAT>(input.profiles, unit * UNIT);
+            d = [
+                _mm512_mul_ps(_mm512_castsi512_ps(counts(d[0])), w[0]),
+                _mm512_mul_ps(_mm512_castsi512_ps(counts(d[1])), w[1]),
+            ];
+        }
+        let d = [counts(d[0]), counts(d[1])];
+        let nonzero = _mm512_test_epi32_mask(_mm512_or_si512(differ[0], differ[1]), _mm512_set1_epi32(-1)) != 0;
+        let top = _mm512_reduce_max_epu32(_mm512_max_epu32(d[0], d[1])) >> 23;
+        if top == 0 {
+            out.push(UnitSum { nonzero, sum: 0, exponent: 0 });
+            continue;
+        }
+        let aligned = |d: __m512i| {
+            let mantissa = _mm512_and_si512(d, _mm512_set1_epi32(0x7F_FFFF));
+            let significand = _mm512_slli_epi32(_mm512_or_si512(mantissa, _mm512_set1_epi32(0x80_0000)), 2);
+            // A shift by 32 or more makes zero, and so does one by 31, where the scalar twin stops.
+            #[allow(clippy::cast_possible_wrap)]
+            let shift = _mm512_sub_epi32(_mm512_set1_epi32(top as i32), _mm512_srli_epi32(d, 23));
+            _mm512_srlv_epi32(significand, shift)
+        };
+        let sum = _mm512_reduce_add_epi32(_mm512_add_epi32(aligned(d[0]), aligned(d[1])));
+        #[allow(clippy::cast_sign_loss, clippy::cast_possible_truncation)]
+        out.push(UnitSum { nonzero, sum: sum as u32, exponent: top as i16 - 127 - 25 });
+    }
+    let rest = input.next.get(whole * bytes..).unwrap_or(&[]);
+    if !rest.is_empty() {
+        let rest = Input {
+            next: rest,
+            reference: input.reference.get(whole * bytes..).unwrap_or(&[]),
+            profiles: input.profiles.get(whole * UNIT..).unwrap_or(&[]),
+        };
+        portable(Kernel::Avx2, format, shift, &rest, out);
+    }
+}
+
+/// Values of 32 elements, and their patterns, in an order of its own.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2,popcnt")]
+fn values<const FORMAT: u8>(bytes: &[u8], keep: __m512i) -> ([__m512; 2], [__m512i; 2]) {
+    let first = _mm512_and_si512(load(bytes), keep);
+    match FORMAT {
+        BF16 => {
+            // Even ones, odd ones.
+            let low = _mm512_slli_epi32(first, 16);
+            let high = _mm512_and_si512(first, _mm512_set1_epi32(-65_536));
+            ([_mm512_castsi512_ps(low), _mm512_castsi512_ps(high)], [first, _mm512_setzero_si512()])
+        }
+        F16 => {
+            let low = _mm512_cvtph_ps(_mm512_castsi512_si256(first));
+            let high = _mm512_cvtph_ps(_mm512_extracti64x4_epi64::<1>(first));
+            ([low, high], [first, _mm512_setzero_si512()])
+        }
+        _ => {
+            let second = _mm512_and_si512(load(bytes.get(64..).unwrap_or(&[])), keep);
+            ([_mm512_castsi512_ps(first), _mm512_castsi512_ps(second)], [first, second])
+        }
+    }
+}
+
+/// Weights of 32 profile values, in the order of [`values`].
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2,popcnt")]
+fn weights<const FORMAT: u8>(profiles: &[i8], at: usize) -> [__m512; 2] {
+    let p = super::profiles16(profiles, at);
+    let parts = if FORMAT == BF16 {
+        [_mm512_srai_epi32(_mm512_slli_epi32(p, 16), 16), _mm512_srai_epi32(p, 16)]
+    } else {
+        let (low, high) = (_mm512_castsi512_si256(p), _mm512_extracti64x4_epi64::<1>(p));
+        [_mm512_cvtepi16_epi32(low), _mm512_cvtepi16_epi32(high)]
+    };
+    parts.map(|p| {
+        let index = _mm512_add_epi32(p, _mm512_set1_epi32(128));
+        // SAFETY: the index is a profile value, −128…127, plus 128; the table has 256 entries.
+        unsafe { _mm512_i32gather_ps::<4>(index, WEIGHTS.as_ptr()) }
+    })
+}

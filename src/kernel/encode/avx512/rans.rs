@@ -1,0 +1,188 @@
+//! Whole rows of 32 lanes ([`Coder`](super::super::Coder)).
+
+use core::arch::x86_64::*;
+
+use super::{load16, load32};
+use crate::core::lanes::LANES;
+use crate::kernel::encode::Raws;
+use crate::kernel::encode::table::{CUMULATIVE, FREQUENCY, RAW_BITS, StepTable};
+
+/// Lanes as 32-bit numbers: the even ones, the odd ones.
+type Pair = [__m512i; 2];
+
+/// Twin of the scalar code for 32 lanes and whole rows. Returns where the words now begin; there must be room for all that can come.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi2,popcnt")]
+pub(in super::super) fn rows(
+    states: &mut [u32; LANES],
+    words: &mut [u16],
+    mut at: usize,
+    table: &StepTable,
+    steps: &[u16],
+    raws: Raws<'_>,
+) -> usize {
+    let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    let odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+    let (Some(low), Some(high)) = (states.first_chunk::<16>(), states.last_chunk::<16>()) else {
+        return at;
+    };
+    let (low, high) = (load32(low), load32(high));
+    let mut x: Pair = [_mm512_permutex2var_epi32(low, even, high), _mm512_permutex2var_epi32(low, odd, high)];
+    let entries = table.entries();
+    let (rows, _) = steps.as_chunks::<LANES>();
+    match raws {
+        Raws::U16(raws) => {
+            let (raws, _) = raws.as_chunks::<LANES>();
+            for (steps, raws) in rows.iter().zip(raws).rev() {
+                let chosen = Chosen::new(entries, load16(steps));
+                if chosen.any_raw() {
+                    let raw = load16(raws);
+                    let raw = [raw, _mm512_srli_epi32(raw, 16)];
+                    at = give_raw(&mut x, chosen.raw_bits(), raw, words, at);
+                }
+                at = chosen.take(&mut x, words, at);
+            }
+        }
+        Raws::U32(raws) => {
+            let (raws, _) = raws.as_chunks::<LANES>();
+            let limit = _mm512_set1_epi32(16);
+            for (steps, raws) in rows.iter().zip(raws).rev() {
+                let chosen = Chosen::new(entries, load16(steps));
+                if let (true, Some(low), Some(high)) = (chosen.any_raw(), raws.first_chunk(), raws.last_chunk()) {
+                    let (low, high) = (load32(low), load32(high));
+                    let raw = [_mm512_permutex2var_epi32(low, even, high), _mm512_permutex2var_epi32(low, odd, high)];
+                    let bits = chosen.raw_bits();
+                    let above = bits.map(|b| _mm512_subs_epu16(b, limit));
+                    if _mm512_test_epi32_mask(_mm512_or_si512(above[0], above[1]), _mm512_set1_epi32(-1)) != 0 {
+                        at = give_raw(&mut x, above, raw.map(|r| _mm512_srli_epi32(r, 16)), words, at);
+                    }
+                    at = give_raw(&mut x, bits.map(|b| _mm512_min_epu32(b, limit)), raw, words, at);
+                }
+                at = chosen.take(&mut x, words, at);
+            }
+        }
+        Raws::None | Raws::U64(_) => {
+            for steps in rows.iter().rev() {
+                at = Chosen::new(entries, load16(steps)).take(&mut x, words, at);
+            }
+        }
+    }
+    let first = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    let second = _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+    super::store32(states, 0, _mm512_permutex2var_epi32(x[0], first, x[1]));
+    super::store32(states, 16, _mm512_permutex2var_epi32(x[0], second, x[1]));
+    at
+}
+
+/// Gives out the marked words of the lanes, lane 0 lowest.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi2,popcnt")]
+fn give(x: Pair, marked: __mmask32, words: &mut [u16], at: usize) -> usize {
+    let word = _mm512_mask_blend_epi16(0xAAAA_AAAA, x[0], _mm512_slli_epi32(x[1], 16));
+    let word = _mm512_maskz_compress_epi16(marked, word);
+    let count = marked.count_ones() as usize;
+    let start = at.wrapping_sub(count);
+    if let Some(words) = words.get_mut(start..at) {
+        #[allow(clippy::cast_possible_truncation)]
+        let mask = ((1u64 << count) - 1) as u32;
+        // SAFETY: the mask has a bit for each of the `count` words of the slice; no other word is written.
+        unsafe { _mm512_mask_storeu_epi16(words.as_mut_ptr().cast(), mask, word) };
+    }
+    start
+}
+
+/// One raw-bit pass: `bits` (0…16) of each lane from the bottom of `raw`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi2,popcnt")]
+fn give_raw(x: &mut Pair, bits: Pair, raw: Pair, words: &mut [u16], at: usize) -> usize {
+    let excess = |x, bits| _mm512_srlv_epi32(x, _mm512_sub_epi32(_mm512_set1_epi32(32), bits));
+    let over = [excess(x[0], bits[0]), excess(x[1], bits[1])];
+    // What is over has at most 16 bits.
+    let marked = _mm512_or_si512(over[0], _mm512_slli_epi32(over[1], 16));
+    let at = give(*x, _mm512_test_epi16_mask(marked, marked), words, at);
+    let ones = _mm512_set1_epi32(-1);
+    for ((x, over), (bits, raw)) in x.iter_mut().zip(over).zip(bits.into_iter().zip(raw)) {
+        let kept = _mm512_mask_srli_epi32::<16>(*x, _mm512_test_epi32_mask(over, over), *x);
+        // kept << bits | (raw & !(ones << bits)).
+        *x = _mm512_ternarylogic_epi32::<0xF4>(_mm512_sllv_epi32(kept, bits), raw, _mm512_sllv_epi32(ones, bits));
+    }
+    at
+}
+
+/// Entries of a row of steps: those of lanes 4j, 4j + 1, 4j + 2, 4j + 3.
+#[derive(Clone, Copy)]
+struct Chosen([__m512i; 4]);
+
+impl Chosen {
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn new(entries: &[u64], steps: __m512i) -> Self {
+        #[allow(clippy::cast_possible_wrap)]
+        let mask = _mm512_set1_epi64(entries.len() as i64 - 1);
+        let index = [steps, _mm512_srli_epi64(steps, 16), _mm512_srli_epi64(steps, 32), _mm512_srli_epi64(steps, 48)];
+        Self(index.map(|index| {
+            let index = _mm512_and_si512(index, mask);
+            // SAFETY: `entries` holds 2^k entries (k ≥ 8, see StepTable) and the index keeps only the low k bits.
+            unsafe { _mm512_i64gather_epi64::<8>(index, entries.as_ptr().cast()) }
+        }))
+    }
+
+    /// The upper halves of the entries.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn upper(&self) -> Pair {
+        let [a, b, c, d] = self.0;
+        [
+            _mm512_mask_blend_epi32(0xAAAA, _mm512_srli_epi64(a, 32), c),
+            _mm512_mask_blend_epi32(0xAAAA, _mm512_srli_epi64(b, 32), d),
+        ]
+    }
+
+    /// Whether any lane has raw bits.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn any_raw(&self) -> bool {
+        let [a, b, c, d] = self.0;
+        let any = _mm512_or_si512(_mm512_or_si512(a, b), _mm512_or_si512(c, d));
+        _mm512_test_epi64_mask(any, _mm512_set1_epi64(0x7F << RAW_BITS)) != 0
+    }
+
+    /// Raw bits of the lanes.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn raw_bits(&self) -> Pair {
+        self.upper()
+            .map(|u| _mm512_and_si512(_mm512_srli_epi32::<{ RAW_BITS - FREQUENCY }>(u), _mm512_set1_epi32(0x7F)))
+    }
+
+    /// The token step.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi2,popcnt")]
+    fn take(&self, x: &mut Pair, words: &mut [u16], at: usize) -> usize {
+        let [a, b, c, d] = self.0;
+        let upper = self.upper();
+        let frequency = upper.map(|u| _mm512_and_si512(u, _mm512_set1_epi32(0x1FFF)));
+        let high = x.map(|x| _mm512_srli_epi32(x, 20));
+        // Both have at most 13 bits.
+        let merge = |v: Pair| _mm512_or_si512(v[0], _mm512_slli_epi32(v[1], 16));
+        let at = give(*x, _mm512_cmpge_epu16_mask(merge(high), merge(frequency)), words, at);
+        let reciprocals = [[a, c], [b, d]];
+        for k in 0..2 {
+            let (f, upper, [first, second]) = (frequency[k], upper[k], reciprocals[k]);
+            let over = _mm512_cmpge_epu32_mask(high[k], f);
+            let x = &mut x[k];
+            let kept = _mm512_mask_srli_epi32::<16>(*x, over, *x);
+            let even = _mm512_mul_epu32(kept, first);
+            let odd = _mm512_mul_epu32(_mm512_srli_epi64(kept, 32), second);
+            let quotient = _mm512_mask_blend_epi32(0xAAAA, _mm512_srli_epi64(even, 32), odd);
+            let rest = _mm512_sub_epi32(kept, _mm512_mullo_epi32(quotient, f));
+            let next = _mm512_add_epi32(
+                _mm512_add_epi32(_mm512_slli_epi32(quotient, 12), rest),
+                _mm512_srli_epi32::<{ CUMULATIVE - FREQUENCY }>(upper),
+            );
+            // The quotient may be one too small: then the rest is too large by the frequency.
+            let missing = _mm512_cmpge_epu32_mask(rest, f);
+            *x = _mm512_mask_add_epi32(next, missing, next, _mm512_sub_epi32(_mm512_set1_epi32(4096), f));
+        }
+        at
+    }
+}

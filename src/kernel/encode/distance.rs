@@ -1,0 +1,221 @@
+//! How far elements are from their references: sums of |next − reference|, or of |next|, from which scales come.
+//!
+//! The differences are taken in binary32, whose subtraction is the same on every machine; what is subnormal on the way or next to it counts as zero, so that
+//! a host that flushes subnormals makes the same bytes. Sums are taken in integers, so their order does not matter.
+
+use crate::core::element::ElementType;
+use crate::kernel::Kernel;
+use crate::kernel::encode::Input;
+use crate::kernel::encode::lane::{with_avx512, with_vectors};
+
+/// Elements of a unit, the smallest block.
+pub const UNIT: usize = 32;
+
+/// Σ |next − reference| over a unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UnitSum {
+    /// Whether any element differs from its reference (is not zero).
+    pub nonzero: bool,
+    /// The sum is `sum` · 2^`exponent`; below 2^31.
+    pub sum: u32,
+    /// See `sum`.
+    pub exponent: i16,
+}
+
+/// A float type of at most 32 bits, all of whose values are values of binary32.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ValueFormat {
+    /// OCP E4M3 or E5M2: values from a table.
+    Byte(&'static [f32; 256]),
+    /// bfloat16.
+    Bf16,
+    /// IEEE binary16.
+    F16,
+    /// IEEE binary32.
+    F32,
+}
+
+/// The values of an 8-bit float with `mantissa` mantissa bits, infinities and NaN as infinity.
+const fn byte_values(mantissa: u32, bias: i32, infinity: bool) -> [f32; 256] {
+    let mut values = [0.0; 256];
+    let mut u = 0u32;
+    while u < 256 {
+        let magnitude = u & 0x7F;
+        let e = (magnitude >> mantissa) as i32;
+        let m = magnitude & ((1 << mantissa) - 1);
+        let special = if infinity { e == (1 << (7 - mantissa)) - 1 } else { magnitude == 0x7F };
+        let mut value = if special {
+            f32::INFINITY
+        } else {
+            let significand = if e > 0 { m | (1 << mantissa) } else { m };
+            let exponent = (if e > 0 { e } else { 1 }) - bias - mantissa as i32;
+            significand as f32 * f32::from_bits(((127 + exponent) as u32) << 23)
+        };
+        if u > 127 {
+            value = -value;
+        }
+        values[u as usize] = value;
+        u += 1;
+    }
+    values
+}
+
+static E4M3: [f32; 256] = byte_values(3, 7, false);
+static E5M2: [f32; 256] = byte_values(2, 15, true);
+
+/// 2^(−profile/4), at index profile + 128.
+pub(super) static WEIGHTS: [f32; 256] = {
+    /// 2^(k/4) in binary32.
+    const QUARTERS: [u32; 4] = [0x3F80_0000, 0x3F98_37F0, 0x3FB5_04F3, 0x3FD7_44FD];
+    let mut weights = [0.0; 256];
+    let mut i = 0;
+    while i < 256 {
+        let q = 128 - i as i32;
+        weights[i] = f32::from_bits((QUARTERS[(q & 3) as usize] as i32 + ((q >> 2) << 23)) as u32);
+        i += 1;
+    }
+    weights
+};
+
+impl ValueFormat {
+    /// The format of an element type; `None` where it is none of these.
+    #[must_use]
+    pub fn of(element: ElementType) -> Option<Self> {
+        match element {
+            ElementType::F8E4M3 => Some(Self::Byte(&E4M3)),
+            ElementType::F8E5M2 => Some(Self::Byte(&E5M2)),
+            ElementType::Bf16 => Some(Self::Bf16),
+            ElementType::F16 => Some(Self::F16),
+            ElementType::F32 => Some(Self::F32),
+            _ => None,
+        }
+    }
+
+    /// Bytes of an element.
+    #[must_use]
+    pub fn width(self) -> usize {
+        match self {
+            Self::Byte(_) => 1,
+            Self::Bf16 | Self::F16 => 2,
+            Self::F32 => 4,
+        }
+    }
+}
+
+/// Distances below 2^−100 count as zero where subnormals may have played a part.
+pub(super) const SMALLEST: u32 = 27 << 23;
+/// Infinities and NaN from here on.
+pub(super) const INFINITE: u32 = 255 << 23;
+
+/// The least bit pattern of a distance that counts.
+pub(super) fn smallest(input: &Input<'_>) -> u32 {
+    if input.reference.is_empty() && input.profiles.is_empty() { 0 } else { SMALLEST }
+}
+
+/// Appends the sum of each 32 elements whose `shift` low bits are dropped.
+pub fn distances(kernel: Kernel, format: ValueFormat, shift: u32, input: &Input<'_>, out: &mut Vec<UnitSum>) {
+    let input = &checked(input, format.width());
+    let count = input.next.len() / format.width();
+    out.reserve(count.div_ceil(UNIT));
+    if with_avx512!(kernel, (), distances(format, shift, input, out)).is_none() {
+        portable(kernel, format, shift, input, out);
+    }
+}
+
+/// The input without references or profiles that are not there for every element.
+fn checked<'a>(input: &Input<'a>, width: usize) -> Input<'a> {
+    Input {
+        next: input.next,
+        reference: input.reference.get(..input.next.len()).unwrap_or(&[]),
+        profiles: input.profiles.get(..input.next.len() / width).unwrap_or(&[]),
+    }
+}
+
+/// The scalar twin.
+pub(super) fn portable(kernel: Kernel, format: ValueFormat, shift: u32, input: &Input<'_>, out: &mut Vec<UnitSum>) {
+    with_vectors!(kernel, formats, formats_avx2, (format, shift, input, out));
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+fn formats_avx2(format: ValueFormat, shift: u32, input: &Input<'_>, out: &mut Vec<UnitSum>) {
+    formats(format, shift, input, out);
+}
+
+#[inline(always)]
+#[allow(clippy::cast_possible_wrap, clippy::cast_precision_loss)]
+fn formats(format: ValueFormat, shift: u32, input: &Input<'_>, out: &mut Vec<UnitSum>) {
+    let half = |b: &[u8]| b.first_chunk().map_or(0, |b| u16::from_le_bytes(*b));
+    match format {
+        ValueFormat::Byte(values) => units::<1>(input, out, |b| {
+            let u = b.first().copied().unwrap_or(0) >> (shift & 7);
+            (u.into(), values[usize::from(u << (shift & 7))])
+        }),
+        ValueFormat::Bf16 => units::<2>(input, out, |b| {
+            let u = u32::from(half(b) >> (shift & 15)) << (shift & 15);
+            (u, f32::from_bits(u << 16))
+        }),
+        ValueFormat::F16 => units::<2>(input, out, |b| {
+            let u = u32::from(half(b) >> (shift & 15)) << (shift & 15);
+            let (magnitude, sign) = (u & 0x7FFF, (u & 0x8000) << 16);
+            // Exponents 31 become 255; subnormals are 2^−24 times an integer.
+            let normal = (magnitude << 13) + if magnitude >= 0x7C00 { (255 - 31) << 23 } else { (127 - 15) << 23 };
+            let small = (magnitude as i32 as f32 * f32::from_bits((127 - 24) << 23)).to_bits();
+            (u, f32::from_bits(sign | if magnitude < 0x400 { small } else { normal }))
+        }),
+        ValueFormat::F32 => units::<4>(input, out, |b| {
+            let u = b.first_chunk().map_or(0, |b| u32::from_le_bytes(*b)) >> (shift & 31) << (shift & 31);
+            (u, f32::from_bits(u))
+        }),
+    }
+}
+
+/// The units of elements of `W` bytes; `value` gives a pattern without the bits dropped, and what it stands for.
+#[inline(always)]
+fn units<const W: usize>(input: &Input<'_>, out: &mut Vec<UnitSum>, value: impl Fn(&[u8]) -> (u32, f32) + Copy) {
+    let smallest = smallest(input);
+    let counts = |d: u32| if d >= smallest && d < INFINITE { d } else { 0 };
+    let mut profiles = input.profiles.chunks(UNIT);
+    let mut references = input.reference.chunks(UNIT * W);
+    for next in input.next.chunks(UNIT * W) {
+        let mut distances = [0u32; UNIT];
+        let mut differ = 0;
+        match references.next() {
+            Some(reference) => {
+                let pairs = next.chunks_exact(W).zip(reference.chunks_exact(W));
+                for (d, (next, reference)) in distances.iter_mut().zip(pairs) {
+                    let (u, a) = value(next);
+                    let (v, b) = value(reference);
+                    differ |= u ^ v;
+                    *d = counts((a - b).to_bits() & 0x7FFF_FFFF);
+                }
+            }
+            None => {
+                for (d, next) in distances.iter_mut().zip(next.chunks_exact(W)) {
+                    let (u, a) = value(next);
+                    differ |= u;
+                    *d = counts(a.to_bits() & 0x7FFF_FFFF);
+                }
+            }
+        }
+        if let Some(profiles) = profiles.next() {
+            for (d, &profile) in distances.iter_mut().zip(profiles) {
+                *d = counts((f32::from_bits(*d) * WEIGHTS[(i32::from(profile) + 128) as usize & 0xFF]).to_bits());
+            }
+        }
+        out.push(sum(&distances, differ != 0));
+    }
+}
+
+/// The sum of distances, given as bits of binary32.
+#[inline(always)]
+#[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)]
+fn sum(distances: &[u32; UNIT], nonzero: bool) -> UnitSum {
+    let top = distances.iter().copied().max().unwrap_or(0) >> 23;
+    if top == 0 {
+        return UnitSum { nonzero, sum: 0, exponent: 0 };
+    }
+    // 25 bits below the largest one's leading bit. Zeros count as less than the smallest distance of all, nothing next to those that count.
+    let sum = distances.iter().map(|&d| (((d & 0x7F_FFFF) | 0x80_0000) << 2) >> (top - (d >> 23)).min(31)).sum();
+    UnitSum { nonzero, sum, exponent: top as i16 - 127 - 25 }
+}
