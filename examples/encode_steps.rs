@@ -81,7 +81,7 @@ fn main() {
                     .filter_map(|(i, s)| Some(Piece { start: i * 256, length: 256.min(count - i * 256), scale: (*s)? }))
                     .collect();
                 let mut symbols = Symbols::default();
-                let mut make = |symbols: &mut Symbols, pieces: &[Piece]| match coding.class {
+                let make = |symbols: &mut Symbols, pieces: &[Piece]| match coding.class {
                     TokenClass::Plain(form) => Plains::new(element, 0, form).unwrap().symbols(
                         kernel,
                         &ready.element_map,

@@ -1,7 +1,7 @@
 //! `ulpack`: lossless streaming compression of checkpoints.
 //!
 //! The format is described in `spec/format.md`; the modules follow it, lower layers first:
-//! [`core`](crate::core) turns numbers into bits, `wire` holds the structures of the stream, `decode` and `encode` put chunks together, `stream` reads and writes
+//! [`core`] turns numbers into bits, `wire` holds the structures of the stream, `decode` and `encode` put chunks together, `stream` reads and writes
 //! whole streams, `container` advises the encoder about file layouts.
 
 pub mod container;

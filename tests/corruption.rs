@@ -1,4 +1,5 @@
 //! Damage of any bit, and records lost, repeated or out of place: an error of the right class, and nothing wrong released.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod common;
 

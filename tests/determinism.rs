@@ -1,4 +1,5 @@
 //! The same content, references and options make the same bytes, whatever the threads, the sizes of reads and writes, and the way of the reference.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod common;
 

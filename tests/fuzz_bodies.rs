@@ -1,4 +1,5 @@
 //! The bodies of the fuzz targets on stable Rust: the seeds, the vectors of the conformance corpus, and a few thousand seeded inputs each.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 #[path = "../fuzz/bodies/mod.rs"]
 mod bodies;

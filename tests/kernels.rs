@@ -1,4 +1,5 @@
 //! Kernels decode as the scalar code does: the same elements, the same errors.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 #[path = "common/kernel_case.rs"]
 mod kernel_case;

@@ -1,4 +1,5 @@
 //! References of checkpoints: what is matched, by what, and what it costs when nothing is.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Nothing is released that the encoder was not given: references that are not the right ones, and what follows a stream.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod common;
 

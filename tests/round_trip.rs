@@ -1,4 +1,5 @@
 //! Every content comes back bit for bit, whatever its type, length, phase, reference and options.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod common;
 

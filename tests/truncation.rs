@@ -1,4 +1,5 @@
 //! A stream cut anywhere is invalid, and what is released is a prefix of the content that ends at a chunk.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod common;
 

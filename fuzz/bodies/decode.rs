@@ -115,6 +115,7 @@ pub fn split_reads(data: &[u8]) {
 }
 
 /// A content, its reference and options, and the stream they make.
+#[allow(clippy::type_complexity)]
 fn made(u: &mut Unstructured<'_>) -> Result<(Vec<u8>, Option<Vec<u8>>, Vec<u8>)> {
     let options = input::options(u)?;
     let content: Vec<u8> = u.arbitrary()?;

@@ -57,7 +57,7 @@ pub fn parts(layout: &Layout, start: u64, length: u32) -> Result<Vec<Part>> {
         let width = kind.element.width() as u64;
         let from = start.max(span.offset) - span.offset;
         let to = end.min(span.offset + layout.span_bytes(span)) - span.offset;
-        if from % width != 0 || to % width != 0 {
+        if from % width != 0 || !to.is_multiple_of(width) {
             return Err(Error::Contradiction { field: "chunk boundary", expected: end, actual: span.offset });
         }
         let reference_width = kind.reference.map_or(0, |r| r.element.width() as u64);

@@ -98,7 +98,7 @@ impl Float {
         (low | lead, e.max(1) as i32 - self.bias - self.mantissa as i32)
     }
 
-    /// |next − reference| as a significand and an exponent, to [`GUARD`] bits below the larger one's last.
+    /// |next − reference| as a significand and an exponent, to eight bits below the larger one's last.
     ///
     /// Not the residual in ulps: that counts an octave that is crossed as much as the octave of the reference.
     #[inline(always)]

@@ -28,7 +28,9 @@ impl Histogram {
     /// No counts; bin 0 takes λ ≤ `base`, bin 255 λ ≥ `base` + 255.
     #[must_use]
     pub fn new(base: i16) -> Self {
-        Self { base, counts: Vec::new(), used: BINS..0 }
+        // An empty range whose ends give way to the first bin counted.
+        let used = std::ops::Range { start: BINS, end: 0 };
+        Self { base, counts: Vec::new(), used }
     }
 
     /// The map that makes steps of λ with which to count.

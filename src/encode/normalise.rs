@@ -74,7 +74,7 @@ mod tests {
                 let n = (x >> 40) as u32;
                 *c = if round % 3 == 0 {
                     n >> (x >> 59)
-                } else if n % (2 + round) == 0 {
+                } else if n.is_multiple_of(2 + round) {
                     n
                 } else {
                     0
@@ -87,9 +87,9 @@ mod tests {
                 let table = normalise(&counts, precision);
                 assert_eq!(table.0.iter().map(|&f| u32::from(f)).sum::<u32>(), 4096);
                 let implied = usize::from(table.most_frequent());
-                for s in 0..256 {
-                    assert_eq!(counts[s] > 0, table.0[s] > 0);
-                    assert!(s == implied || truncate(table.0[s], precision) == table.0[s]);
+                for (s, (&count, &frequency)) in counts.iter().zip(&table.0).enumerate() {
+                    assert_eq!(count > 0, frequency > 0);
+                    assert!(s == implied || truncate(frequency, precision) == frequency);
                 }
                 assert!(cost(&counts, &table).is_some());
             }

@@ -26,7 +26,7 @@ const LONGEST_RECORD: usize = 4096;
 #[must_use]
 pub fn profile(coding: &Coding, columns: usize, count: usize, rows: impl Fn(usize, usize) -> Run) -> Option<Vec<i8>> {
     let all = count / columns.max(1);
-    if columns < 2 || columns > MAX_PROFILE_COLUMNS || all < FEWEST_ROWS {
+    if !(2..=MAX_PROFILE_COLUMNS).contains(&columns) || all < FEWEST_ROWS {
         return None;
     }
     let mut sampled = Vec::new();

@@ -210,7 +210,7 @@ impl Advisor {
             let length = (content.len() / span.element.width() * element.width()) as u64;
             self.cursor = Some((index, offset + length.min(available), span.end()));
         }
-        let columns = if span.within % (u64::from(span.columns.max(1)) * span.element.width() as u64) == 0 {
+        let columns = if span.within.is_multiple_of(u64::from(span.columns.max(1)) * span.element.width() as u64) {
             span.columns
         } else {
             0

@@ -230,10 +230,10 @@ impl State {
 fn check_in_place(layout: &Layout) -> Result<()> {
     for span in &layout.spans {
         let kind = layout.kind_of(span);
-        if let Some(reference) = kind.reference {
-            if reference.element.width() != kind.element.width() || span.reference_offset != span.offset {
-                return Err(Error::Order("a span of an IN_PLACE stream has another place in the reference"));
-            }
+        if let Some(reference) = kind.reference
+            && (reference.element.width() != kind.element.width() || span.reference_offset != span.offset)
+        {
+            return Err(Error::Order("a span of an IN_PLACE stream has another place in the reference"));
         }
     }
     Ok(())

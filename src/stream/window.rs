@@ -111,12 +111,12 @@ fn load(ranges: &[TypedRange], references: &mut [Source]) -> Result<(Vec<u8>, Ve
     let mut places = Vec::with_capacity(ranges.len());
     for range in ranges {
         let before = bytes.len();
-        if let Some((index, element, offset, available)) = range.reference {
-            if let Some(source) = references.get_mut(usize::from(index)).filter(|s| s.reachable(offset)) {
-                let length = range.bytes.len() / range.element.width() * element.width();
-                let length = length.min(usize::try_from(available).unwrap_or(usize::MAX));
-                source.read(index.into(), offset, length, &mut bytes)?;
-            }
+        if let Some((index, element, offset, available)) = range.reference
+            && let Some(source) = references.get_mut(usize::from(index)).filter(|s| s.reachable(offset))
+        {
+            let length = range.bytes.len() / range.element.width() * element.width();
+            let length = length.min(usize::try_from(available).unwrap_or(usize::MAX));
+            source.read(index.into(), offset, length, &mut bytes)?;
         }
         places.push(before..bytes.len());
     }
@@ -147,7 +147,7 @@ fn spans<'a>(
             if to > from {
                 let mut part = span.part(from, to);
                 part.reference = part.reference.filter(|_| with);
-                if from > 0 && range.columns > 0 && from % range.columns as usize != 0 {
+                if from > 0 && range.columns > 0 && !from.is_multiple_of(range.columns as usize) {
                     part.columns = 0;
                 }
                 spans.push(part);

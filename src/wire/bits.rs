@@ -60,7 +60,7 @@ impl<'a> BitReader<'a> {
     /// # Errors
     /// Padding bits are set, or bytes are left.
     pub fn finish(mut self) -> Result<()> {
-        while self.at % 8 != 0 {
+        while !self.at.is_multiple_of(8) {
             if self.bit()? {
                 return Err(Error::Extent(self.what));
             }

@@ -52,7 +52,8 @@ impl Case {
             reference.extend_from_slice(&u.to_le_bytes()[..width]);
             next.extend_from_slice(&u.wrapping_sub(difference).to_le_bytes()[..width]);
         }
-        let profiles = if style % 2 == 0 { Vec::new() } else { (0..count).map(|_| random.next() as i8).collect() };
+        let profiles =
+            if style.is_multiple_of(2) { Vec::new() } else { (0..count).map(|_| random.next() as i8).collect() };
         let mut pieces = Vec::new();
         let length = [32, 64, 256, 1024][random.below(4)];
         for start in (0..count).step_by(length) {
