@@ -125,7 +125,7 @@ fn run_choices(body: Body, inputs: usize) {
 
 #[test]
 fn streams() {
-    for (body, inputs) in OF_STREAMS.into_iter().zip([2000, 1500, 700, 3000]) {
+    for (body, inputs) in OF_STREAMS.into_iter().zip([2000, 1500, 2000, 700, 3000]) {
         run_streams(body, inputs);
     }
 }

@@ -3,6 +3,7 @@
 use std::io::{self, Read, Write};
 
 use arbitrary::{Result, Unstructured};
+use ulpack::kernel::Kernel;
 use ulpack::{Decoder, DecoderOptions, Encoder, Error, Reference};
 
 use super::input;
@@ -48,7 +49,20 @@ pub fn decode_any(data: &[u8]) {
 
 /// Any bytes as a stream whose checks pass, those of the contents too where a decoder can be made to tell them.
 pub fn decode_no_crc(data: &[u8]) {
-    let mut stream = repair(data);
+    let stream = agreed(repair(data));
+    let (chunks, error) = decode(&stream[..], input::any_references(), options(1, false));
+    let (salvaged, _) = decode(&stream[..], input::any_references(), options(2, true));
+    assert!(salvaged.starts_with(&chunks), "salvage released something else");
+    if error.is_none() {
+        assert!(salvaged == chunks, "salvage of a good stream");
+        let twice = [stream.as_slice(), &stream].concat();
+        let (both, error) = decode(&twice[..], input::any_references(), options(1, false));
+        assert!(error.is_none() && both.concat() == chunks.concat().repeat(2), "a good stream twice: {error:?}");
+    }
+}
+
+/// A repaired stream whose first chunks have the CRCs of what they decode to.
+fn agreed(mut stream: Vec<u8>) -> Vec<u8> {
     for _ in 0..6 {
         let (_, error) = decode(&stream[..], input::any_references(), options(1, false));
         stream = match error {
@@ -64,14 +78,30 @@ pub fn decode_no_crc(data: &[u8]) {
             _ => break,
         };
     }
-    let (chunks, error) = decode(&stream[..], input::any_references(), options(1, false));
-    let (salvaged, _) = decode(&stream[..], input::any_references(), options(2, true));
-    assert!(salvaged.starts_with(&chunks), "salvage released something else");
-    if error.is_none() {
-        assert!(salvaged == chunks, "salvage of a good stream");
-        let twice = [stream.as_slice(), &stream].concat();
-        let (both, error) = decode(&twice[..], input::any_references(), options(1, false));
-        assert!(error.is_none() && both.concat() == chunks.concat().repeat(2), "a good stream twice: {error:?}");
+    stream
+}
+
+/// Streams with good CRCs, through the kernels of every instruction set that this machine has: the same content, the same error.
+pub fn scalar_vs_fast(data: &[u8]) {
+    let stream = agreed(repair(data));
+    let with = |kernel| {
+        let mut options = options(1, true);
+        options.kernel = Some(kernel);
+        let mut decoder = Decoder::new(&stream[..], options, input::any_references());
+        let mut content = Vec::new();
+        let error = loop {
+            match decoder.next_chunk() {
+                Ok(Some(bytes)) => content.extend_from_slice(bytes),
+                Ok(None) => break None,
+                Err(error) => break Some(error),
+            }
+        };
+        let damaged: Vec<(u64, String)> = decoder.summary().damaged.into_iter().map(|d| (d.chunk, d.reason)).collect();
+        (content, text(error.as_ref()), damaged)
+    };
+    let scalar = with(Kernel::Scalar);
+    for kernel in Kernel::ALL.into_iter().filter(|k| k.available()) {
+        assert!(with(kernel) == scalar, "{kernel:?} differs");
     }
 }
 

@@ -10,7 +10,7 @@ mod input;
 mod repair;
 
 pub use containers::containers;
-pub use decode::{decode_any, decode_no_crc, prefix_release, split_reads, threads_equal};
+pub use decode::{decode_any, decode_no_crc, prefix_release, scalar_vs_fast, split_reads, threads_equal};
 pub use encode::{round_trip, round_trip_tensor};
 pub use headers::headers;
 
@@ -18,8 +18,13 @@ pub use headers::headers;
 pub type Body = (&'static str, fn(&[u8]));
 
 /// Targets that take a stream; vectors of the conformance corpus are seeds.
-pub const OF_STREAMS: [Body; 4] =
-    [("decode_any", decode_any), ("decode_no_crc", decode_no_crc), ("split_reads", split_reads), ("headers", headers)];
+pub const OF_STREAMS: [Body; 5] = [
+    ("decode_any", decode_any),
+    ("decode_no_crc", decode_no_crc),
+    ("scalar_vs_fast", scalar_vs_fast),
+    ("split_reads", split_reads),
+    ("headers", headers),
+];
 
 /// Targets that take choices.
 pub const OF_CHOICES: [Body; 5] = [
