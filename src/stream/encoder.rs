@@ -14,7 +14,7 @@ use crate::stream::advice::Advisor;
 use crate::stream::options::{EncoderOptions, Summary, Typing};
 use crate::stream::pool::Pool;
 use crate::stream::reference::{Reference, Source};
-use crate::stream::window::{Coded, Job, MAX_CHUNK, MIN_CHUNK, TypedRange, WINDOW};
+use crate::stream::window::{Buffers, Coded, Job, MAX_CHUNK, MIN_CHUNK, TypedRange, WINDOW};
 use crate::wire;
 use crate::wire::end::End;
 use crate::wire::record_header::{RecordType, write_record};
@@ -47,6 +47,8 @@ pub struct Encoder<W: Write> {
     /// The window before the one being gathered.
     running: Option<Running>,
     window: Vec<u8>,
+    /// Room for the references of the next window.
+    spare: Vec<u8>,
     /// Where types and places are to be found; `None` where the caller has fixed the type.
     advisor: Option<Advisor>,
     /// Whether the stream promises that every reference range is its own output range.
@@ -101,6 +103,7 @@ impl<W: Write> Encoder<W> {
             references,
             slots: Slots::default(),
             window: Vec::new(),
+            spare: Vec::new(),
             advisor,
             in_place: false,
             used: BTreeSet::new(),
@@ -230,7 +233,8 @@ impl<W: Write> Encoder<W> {
         }
         let data = std::mem::take(&mut self.window);
         let rest = data.get(length..).unwrap_or(&[]).to_vec();
-        let job = Job::new(data, length, self.content, ranges, &mut self.references)?;
+        let buffer = std::mem::take(&mut self.spare);
+        let job = Job::new(data, buffer, length, self.content, ranges, &mut self.references)?;
         self.content += length as u64;
         // The window before has been coded while this one was gathered.
         self.collect()?;
@@ -266,10 +270,11 @@ impl<W: Write> Encoder<W> {
             self.chunks += 1;
         }
         self.slots = coded.slots;
-        if self.window.is_empty() {
-            self.window = coded.data;
-            self.window.clear();
-        }
+        let Buffers { mut data, references } = coded.buffers;
+        data.clear();
+        data.extend_from_slice(&self.window);
+        self.window = data;
+        self.spare = references;
         Ok(())
     }
 

@@ -252,6 +252,17 @@ impl Source {
         }
     }
 
+    /// At most `length` bytes from `offset` on of a reference that is in memory.
+    pub(crate) fn shared(&mut self, offset: u64, length: usize) -> Option<(Arc<[u8]>, Range<usize>)> {
+        let Self::Random(RandomAccess::Bytes(bytes), progress) = self else {
+            return None;
+        };
+        let start = usize::try_from(offset).map_or(bytes.len(), |o| o.min(bytes.len()));
+        let range = start..bytes.len().min(start.saturating_add(length));
+        progress.take(bytes.get(range.clone())?, offset);
+        Some((Arc::clone(bytes), range))
+    }
+
     /// Length and CRC32 of all of it.
     pub(crate) fn whole(&mut self) -> Result<ReferenceIdentity> {
         match self {

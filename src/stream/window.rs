@@ -1,6 +1,7 @@
 //! Windows: what an encoder gathers before it decides (coding-model §5).
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::core::element::ElementType;
 use crate::encode::bank::Statistics;
@@ -42,9 +43,37 @@ pub(crate) struct Job {
     /// Content offset of the window.
     pub(crate) start: u64,
     ranges: Vec<TypedRange>,
+    /// What was read of references, one after another.
     reference_bytes: Vec<u8>,
-    places: Vec<Range<usize>>,
+    places: Vec<Place>,
     references: u8,
+}
+
+/// Where the reference bytes of a range are, as many as there are.
+enum Place {
+    /// Among those that were read.
+    Read(Range<usize>),
+    /// In memory all the time.
+    Shared(Arc<[u8]>, Range<usize>),
+}
+
+impl Place {
+    fn bytes<'a>(&'a self, read: &'a [u8]) -> &'a [u8] {
+        match self {
+            Self::Read(range) => read.get(range.clone()),
+            Self::Shared(bytes, range) => bytes.get(range.clone()),
+        }
+        .unwrap_or(&[])
+    }
+}
+
+/// Buffers to be used again: fresh memory costs more than filling it.
+#[derive(Default)]
+pub(crate) struct Buffers {
+    /// For a window.
+    pub(crate) data: Vec<u8>,
+    /// For its references.
+    pub(crate) references: Vec<u8>,
 }
 
 /// What a coded window leaves.
@@ -55,23 +84,25 @@ pub(crate) struct Coded {
     pub(crate) chunks: Vec<CodedChunk>,
     /// Banks for the windows to come.
     pub(crate) slots: Slots,
-    /// The window's buffer, to be used again.
-    pub(crate) data: Vec<u8>,
+    /// The window's buffers.
+    pub(crate) buffers: Buffers,
 }
 
 impl Job {
-    /// The first `length` bytes of `data`; reads the references they need.
+    /// The first `length` bytes of `data`; reads the references they need into `buffer`.
     pub(crate) fn new(
         data: Vec<u8>,
+        mut buffer: Vec<u8>,
         length: usize,
         start: u64,
         ranges: Vec<TypedRange>,
         references: &mut [Source],
     ) -> Result<Self> {
-        let (reference_bytes, places) = load(&ranges, references)?;
+        buffer.clear();
+        let places = load(&ranges, references, &mut buffer)?;
         #[allow(clippy::cast_possible_truncation)]
         let references = references.len() as u8;
-        Ok(Self { data, length, start, ranges, reference_bytes, places, references })
+        Ok(Self { data, length, start, ranges, reference_bytes: buffer, places, references })
     }
 
     /// Codes the window.
@@ -101,26 +132,30 @@ impl Job {
         drop(statistics);
         let plan = &plan;
         let chunks = pool.map(&chunks, |&chunk| plan.encode(chunk, data.get(plan.range(chunk)).unwrap_or(&[])));
-        Coded { head, chunks, slots, data: self.data }
+        let buffers = Buffers { data: self.data, references: self.reference_bytes };
+        Coded { head, chunks, slots, buffers }
     }
 }
 
-/// Reads the reference bytes of the ranges, neighbours in one go; a range's bytes lie at its place, as many as there are.
-fn load(ranges: &[TypedRange], references: &mut [Source]) -> Result<(Vec<u8>, Vec<Range<usize>>)> {
-    let mut bytes = Vec::new();
+/// Reads the reference bytes of the ranges that are not in memory, and says where those of each are.
+fn load(ranges: &[TypedRange], references: &mut [Source], bytes: &mut Vec<u8>) -> Result<Vec<Place>> {
     let mut places = Vec::with_capacity(ranges.len());
     for range in ranges {
         let before = bytes.len();
+        let mut place = None;
         if let Some((index, element, offset, available)) = range.reference
             && let Some(source) = references.get_mut(usize::from(index)).filter(|s| s.reachable(offset))
         {
             let length = range.bytes.len() / range.element.width() * element.width();
             let length = length.min(usize::try_from(available).unwrap_or(usize::MAX));
-            source.read(index.into(), offset, length, &mut bytes)?;
+            place = source.shared(offset, length).map(|(bytes, range)| Place::Shared(bytes, range));
+            if place.is_none() {
+                source.read(index.into(), offset, length, bytes)?;
+            }
         }
-        places.push(before..bytes.len());
+        places.push(place.unwrap_or(Place::Read(before..bytes.len())));
     }
-    Ok((bytes, places))
+    Ok(places)
 }
 
 /// The ranges as spans: whole elements, cut where their reference ends.
@@ -128,7 +163,7 @@ fn spans<'a>(
     data: &'a [u8],
     ranges: &[TypedRange],
     reference_bytes: &'a [u8],
-    places: &[Range<usize>],
+    places: &'a [Place],
 ) -> Vec<InputSpan<'a>> {
     let mut spans = Vec::with_capacity(ranges.len());
     for (range, place) in ranges.iter().zip(places) {
@@ -137,7 +172,7 @@ fn spans<'a>(
             index,
             element,
             offset,
-            bytes: reference_bytes.get(place.clone()).unwrap_or(&[]),
+            bytes: place.bytes(reference_bytes),
         });
         let width = range.element.width();
         let whole = next.len() / width;

@@ -14,6 +14,8 @@ mod table;
 mod tests;
 
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 
 pub use distance::{UNIT, UnitSum, ValueFormat, distances};

@@ -6,6 +6,9 @@ use crate::kernel::encode::Raws;
 use crate::kernel::encode::lane::{Lane, with_avx512, with_vectors};
 use crate::kernel::encode::table::{CUMULATIVE, FREQUENCY, RAW_BITS, StepTable};
 
+/// Words before the first one that vectors may overwrite.
+const SLACK: usize = 8;
+
 /// Lane states, and the words given out so far.
 #[derive(Debug)]
 pub struct Coder<'a> {
@@ -33,16 +36,23 @@ impl<'a> Coder<'a> {
             Raws::U64(raws) => (4, raws.len()),
         };
         let steps = steps.get(..there.min(steps.len())).unwrap_or(&[]);
-        self.reserve(steps.len() * (1 + passes));
+        self.reserve(steps.len() * (1 + passes) + SLACK);
         // The last row may be short: it is left to the scalar code, and comes first.
         let whole = steps.len() / LANES * LANES;
         let (rows, rest) = steps.split_at(whole);
         let (raw_rows, raw_rest) = raws.split(whole);
         self.portable(kernel, table, rest, raw_rest);
         if self.lanes == LANES && !matches!(raws, Raws::U64(_)) {
-            let words = self.words.as_mut_slice();
-            let done = with_avx512!(kernel, usize, rows(&mut self.states, words, self.at, table, rows, raw_rows));
-            if let Some(at) = done {
+            let (states, words) = (&mut self.states, self.words.as_mut_slice());
+            if let Some(at) = with_avx512!(kernel, usize, rows(states, words, self.at, table, rows, raw_rows)) {
+                self.at = at;
+                return;
+            }
+            #[cfg(target_arch = "x86_64")]
+            if kernel == Kernel::Avx2 && kernel.available() {
+                // SAFETY: the function asks for no more than the features of `Kernel::Avx2`, which this machine has, as was just seen.
+                #[allow(unsafe_code)]
+                let at = unsafe { super::avx2::rows(states, words, self.at, table, rows, raw_rows) };
                 self.at = at;
                 return;
             }
@@ -118,7 +128,6 @@ fn widths(states: &mut [u32], words: &mut [u16], at: usize, table: &StepTable, s
 
 /// Takes rows of steps, the last one first; returns where the words now begin.
 #[inline(always)]
-#[allow(clippy::cast_possible_truncation)]
 fn rows<R: Lane, const PASSES: u32>(
     states: &mut [u32],
     words: &mut [u16],
@@ -127,56 +136,108 @@ fn rows<R: Lane, const PASSES: u32>(
     steps: &[u16],
     raws: &[R],
 ) -> usize {
-    let entries = table.entries();
-    let mask = entries.len() - 1;
     let lanes = states.len();
-    let mut first = steps.len().next_multiple_of(lanes);
-    while first > 0 {
-        first -= lanes;
-        let row = steps.get(first..steps.len().min(first + lanes)).unwrap_or(&[]);
-        let mut chosen = [0u64; LANES];
-        let mut any = 0;
-        for (chosen, &step) in chosen.iter_mut().zip(row) {
-            *chosen = entries.get(usize::from(step) & mask).copied().unwrap_or(0);
-            any |= (*chosen >> RAW_BITS) & 0x7F;
+    if let Ok(states) = <&mut [u32; LANES]>::try_from(&mut *states)
+        && steps.len() % LANES == 0
+    {
+        // The usual case, in which the compiler knows all lengths.
+        let (steps, _) = steps.as_chunks::<LANES>();
+        let (raws, _) = raws.as_chunks::<LANES>();
+        let mut now = *states;
+        for (row, steps) in steps.iter().enumerate().rev() {
+            let none = [R::default(); LANES];
+            let raws = raws.get(row).unwrap_or(&none);
+            at = take_row::<R, PASSES, LANES>(&mut now, words, at, table, steps, raws);
         }
-        let mut give = |x: &mut u32, over: bool| {
-            // Written in any case: what is not given out is overwritten by what is.
-            if let Some(word) = words.get_mut(at.wrapping_sub(1)) {
-                *word = *x as u16;
-            }
-            at -= usize::from(over);
-            *x >>= 16 * u32::from(over);
-        };
-        // `any` is at least the largest number of raw bits, and zero where there are none.
-        let mut pass = if any == 0 { 0 } else { PASSES };
+        *states = now;
+        return at;
+    }
+    for first in (0..steps.len()).step_by(lanes).rev() {
+        // One lane at a time: rows of one step each, lanes from the last to the first, but pass by pass for all of them.
+        let row = steps.get(first..steps.len().min(first + lanes)).unwrap_or(&[]);
+        let raws = raws.get(first..).unwrap_or(&[]);
+        let mut pass = PASSES;
         while pass > 0 {
             pass -= 1;
-            if any <= u64::from(16 * pass) {
-                continue;
-            }
-            let raws = raws.get(first..first + row.len()).unwrap_or(&[]);
-            for ((x, &chosen), &raw) in states.iter_mut().zip(&chosen).zip(raws).rev() {
-                let bits = (chosen >> RAW_BITS) as u32 & 0x7F;
-                let bits = bits.saturating_sub(16 * pass).min(16);
-                let value = (raw >> (16 * pass)).low() & ((1 << bits) - 1);
-                give(x, u64::from(*x) << bits > u64::from(u32::MAX));
-                *x = *x << bits | value;
+            for ((i, x), &step) in states.iter_mut().enumerate().zip(row).rev() {
+                let raw = raws.get(i).copied().unwrap_or_default();
+                at = give_raw(x, words, at, table.entry(step), raw, pass);
             }
         }
-        for (x, &chosen) in states.iter_mut().zip(&chosen[..row.len()]).rev() {
-            let frequency = (chosen >> FREQUENCY) as u32 & 0x1FFF;
-            let cumulative = (chosen >> CUMULATIVE) as u32;
-            give(x, *x >> 20 >= frequency);
-            // The reciprocal is rounded down: the quotient may be one too small.
-            let mut quotient = ((u64::from(*x) * (chosen & 0xFFFF_FFFF)) >> 32) as u32;
-            let mut rest = x.wrapping_sub(quotient.wrapping_mul(frequency));
-            if rest >= frequency {
-                rest = rest.wrapping_sub(frequency);
-                quotient += 1;
-            }
-            *x = (quotient << 12).wrapping_add(rest).wrapping_add(cumulative);
+        for (x, &step) in states.iter_mut().zip(row).rev() {
+            at = give_token(x, words, at, table.entry(step));
         }
     }
+    at
+}
+
+#[inline(always)]
+fn take_row<R: Lane, const PASSES: u32, const N: usize>(
+    states: &mut [u32; N],
+    words: &mut [u16],
+    mut at: usize,
+    table: &StepTable,
+    steps: &[u16; N],
+    raws: &[R; N],
+) -> usize {
+    let mut entries = [0u64; N];
+    let mut any = 0;
+    for (entry, &step) in entries.iter_mut().zip(steps) {
+        *entry = table.entry(step);
+        any |= (*entry >> RAW_BITS) & 0x7F;
+    }
+    let mut pass = PASSES;
+    while pass > 0 {
+        pass -= 1;
+        // `any` is at least the largest number of raw bits, and zero where there are none.
+        if any > u64::from(16 * pass) {
+            for i in (0..N).rev() {
+                at = give_raw(&mut states[i], words, at, entries[i], raws[i], pass);
+            }
+        }
+    }
+    for i in (0..N).rev() {
+        at = give_token(&mut states[i], words, at, entries[i]);
+    }
+    at
+}
+
+/// Gives out a word of a state if `over`.
+#[inline(always)]
+#[allow(clippy::cast_possible_truncation)]
+fn give(x: &mut u32, words: &mut [u16], at: usize, over: bool) -> usize {
+    // Written in any case: what is not given out is overwritten by what is.
+    if let Some(word) = words.get_mut(at.wrapping_sub(1)) {
+        *word = *x as u16;
+    }
+    *x >>= u32::from(over) * 16;
+    at - usize::from(over)
+}
+
+/// Raw bits 16 · pass … 16 · pass + 15 of a lane, as many of them as there are.
+#[inline(always)]
+#[allow(clippy::cast_possible_truncation)]
+fn give_raw<R: Lane>(x: &mut u32, words: &mut [u16], at: usize, entry: u64, raw: R, pass: u32) -> usize {
+    let bits = (entry >> RAW_BITS) as u32 & 0x7F;
+    let bits = bits.saturating_sub(16 * pass).min(16);
+    let value = (raw >> (16 * pass)).low() & ((1 << bits) - 1);
+    let at = give(x, words, at, u64::from(*x) << bits > u64::from(u32::MAX));
+    *x = *x << bits | value;
+    at
+}
+
+/// The token step of a lane.
+#[inline(always)]
+#[allow(clippy::cast_possible_truncation)]
+fn give_token(x: &mut u32, words: &mut [u16], at: usize, entry: u64) -> usize {
+    let frequency = (entry >> FREQUENCY) as u32 & 0x1FFF;
+    let cumulative = (entry >> CUMULATIVE) as u32;
+    let at = give(x, words, at, *x >> 20 >= frequency);
+    // The reciprocal is rounded down: the quotient may be one too small, and the rest too large by the frequency.
+    let quotient = ((u64::from(*x) * (entry & 0xFFFF_FFFF)) >> 32) as u32;
+    let rest = x.wrapping_sub(quotient.wrapping_mul(frequency));
+    let missing = u32::from(rest >= frequency).wrapping_neg();
+    let next = (quotient << 12).wrapping_add(rest).wrapping_add(cumulative);
+    *x = next.wrapping_add(4096u32.wrapping_sub(frequency) & missing);
     at
 }

@@ -48,4 +48,11 @@ impl StepTable {
     pub(super) fn entries(&self) -> &[u64] {
         &self.entries
     }
+
+    /// The entry of a step.
+    #[inline(always)]
+    pub(super) fn entry(&self, step: u16) -> u64 {
+        let mask = self.entries.len().wrapping_sub(1);
+        self.entries.get(usize::from(step) & mask).copied().unwrap_or(0)
+    }
 }
