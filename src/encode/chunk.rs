@@ -38,7 +38,8 @@ impl Plan<'_> {
         let count = ranges.len() as u16;
         // The headers' place is kept free until their content is known.
         let headers = RecordHeader::SIZE + ChunkHeader::size(count);
-        let mut record = Vec::with_capacity(headers + content.len() / 2);
+        let mut record = self.workspaces.record();
+        record.reserve(headers + content.len() / 2);
         record.resize(headers, 0);
         let mut methods = vec![Method::Raw; self.kinds.len()];
         self.workspaces.with(|workspace| {

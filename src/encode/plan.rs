@@ -80,7 +80,7 @@ pub struct Plan<'a> {
     /// Encoders of the kinds' banks.
     pub banks: Vec<Option<EncodeBank>>,
     /// Buffers of the threads.
-    pub workspaces: Workspaces,
+    pub workspaces: &'a Workspaces,
     level: Level,
     /// Scales of each chunk's substreams by kind, from counting to coding.
     scales: Vec<Mutex<Vec<(usize, Scales)>>>,
@@ -89,14 +89,21 @@ pub struct Plan<'a> {
 impl<'a> Plan<'a> {
     /// Decides how the spans, which follow one another from content offset `start`, are coded.
     #[must_use]
-    pub fn new(start: u64, spans: &[InputSpan<'a>], level: Level, max_chunk: usize, slots: &mut Slots) -> Self {
+    pub fn new(
+        start: u64,
+        spans: &[InputSpan<'a>],
+        level: Level,
+        max_chunk: usize,
+        slots: &mut Slots,
+        workspaces: &'a Workspaces,
+    ) -> Self {
         let mut plan = Self {
             start,
             kinds: Vec::new(),
             order: Vec::new(),
             cuts: Vec::new(),
             banks: Vec::new(),
-            workspaces: Workspaces::default(),
+            workspaces,
             level,
             scales: Vec::new(),
         };

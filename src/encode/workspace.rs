@@ -34,17 +34,33 @@ impl Default for Workspace {
     }
 }
 
-/// Workspaces not in use.
+/// Workspaces and record buffers not in use.
 #[derive(Debug, Default)]
-pub struct Workspaces(Mutex<Vec<Workspace>>);
+pub struct Workspaces {
+    free: Mutex<Vec<Workspace>>,
+    records: Mutex<Vec<Vec<u8>>>,
+}
 
 impl Workspaces {
     /// Calls `f` with a workspace of its own.
     pub fn with<T>(&self, f: impl FnOnce(&mut Workspace) -> T) -> T {
-        let free = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut workspace = free.unwrap_or_default();
         let result = f(&mut workspace);
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(workspace);
+        self.free.lock().unwrap_or_else(PoisonError::into_inner).push(workspace);
         result
+    }
+
+    /// An empty buffer for a record.
+    #[must_use]
+    pub fn record(&self) -> Vec<u8> {
+        let mut record = self.records.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
+        record.clear();
+        record
+    }
+
+    /// Takes back the buffer of a record that has been written.
+    pub fn give_back(&self, record: Vec<u8>) {
+        self.records.lock().unwrap_or_else(PoisonError::into_inner).push(record);
     }
 }

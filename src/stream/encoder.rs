@@ -8,6 +8,7 @@ use std::thread::{self, JoinHandle};
 use sha2::{Digest, Sha256};
 
 use crate::encode::plan::{BANK_SLOTS, PROFILE_SLOTS, Slots};
+use crate::encode::workspace::Workspaces;
 use crate::error::{Error, Result};
 use crate::limits::{BASELINE_REFERENCES, MAX_METADATA_BODY, MAX_REFERENCES};
 use crate::stream::advice::Advisor;
@@ -49,6 +50,7 @@ pub struct Encoder<W: Write> {
     window: Vec<u8>,
     /// Room for the references of the next window.
     spare: Vec<u8>,
+    workspaces: Arc<Workspaces>,
     /// Where types and places are to be found; `None` where the caller has fixed the type.
     advisor: Option<Advisor>,
     /// Whether the stream promises that every reference range is its own output range.
@@ -104,6 +106,7 @@ impl<W: Write> Encoder<W> {
             slots: Slots::default(),
             window: Vec::new(),
             spare: Vec::new(),
+            workspaces: Arc::default(),
             advisor,
             in_place: false,
             used: BTreeSet::new(),
@@ -240,12 +243,13 @@ impl<W: Write> Encoder<W> {
         self.collect()?;
         self.put(&out)?;
         self.window.extend_from_slice(&rest);
-        let (level, max_chunk, pool) = (self.options.level, self.chunk_length(), Arc::clone(&self.pool));
+        let (level, max_chunk) = (self.options.level, self.chunk_length());
+        let (pool, workspaces) = (Arc::clone(&self.pool), Arc::clone(&self.workspaces));
         let slots = std::mem::take(&mut self.slots);
         self.running = Some(if self.pool.threads() > 1 {
-            Running::Elsewhere(thread::spawn(move || job.run(slots, level, max_chunk, &pool)))
+            Running::Elsewhere(thread::spawn(move || job.run(slots, level, max_chunk, &pool, &workspaces)))
         } else {
-            Running::Done(Box::new(job.run(slots, level, max_chunk, &pool)))
+            Running::Done(Box::new(job.run(slots, level, max_chunk, &pool, &workspaces)))
         });
         if last || self.pool.threads() == 1 {
             self.collect()?;
@@ -263,8 +267,9 @@ impl<W: Write> Encoder<W> {
             }
         };
         self.put(&coded.head)?;
-        for chunk in &coded.chunks {
+        for chunk in coded.chunks {
             self.put(&chunk.record)?;
+            self.workspaces.give_back(chunk.record);
             let crc = crc32fast::Hasher::new_with_initial_len(chunk.content_crc, chunk.length);
             self.content_crc.combine(&crc);
             self.chunks += 1;

@@ -9,6 +9,7 @@ use crate::encode::chunk::CodedChunk;
 use crate::encode::level::Level;
 use crate::encode::plan::{Plan, Slots};
 use crate::encode::span::{InputSpan, SpanReference};
+use crate::encode::workspace::Workspaces;
 use crate::error::Result;
 use crate::stream::pool::Pool;
 use crate::stream::reference::Source;
@@ -106,10 +107,17 @@ impl Job {
     }
 
     /// Codes the window.
-    pub(crate) fn run(self, mut slots: Slots, level: Level, max_chunk: usize, pool: &Pool) -> Coded {
+    pub(crate) fn run(
+        self,
+        mut slots: Slots,
+        level: Level,
+        max_chunk: usize,
+        pool: &Pool,
+        workspaces: &Workspaces,
+    ) -> Coded {
         let data = self.data.get(..self.length).unwrap_or(&[]);
         let spans = spans(data, &self.ranges, &self.reference_bytes, &self.places);
-        let mut plan = Plan::new(self.start, &spans, level, max_chunk, &mut slots);
+        let mut plan = Plan::new(self.start, &spans, level, max_chunk, &mut slots, workspaces);
         let chunks: Vec<usize> = (0..plan.chunks()).collect();
         let statistics = pool.sum(
             &chunks,

@@ -138,7 +138,7 @@ fn rows<R: Lane, const PASSES: u32>(
 ) -> usize {
     let lanes = states.len();
     if let Ok(states) = <&mut [u32; LANES]>::try_from(&mut *states)
-        && steps.len() % LANES == 0
+        && steps.len().is_multiple_of(LANES)
     {
         // The usual case, in which the compiler knows all lengths.
         let (steps, _) = steps.as_chunks::<LANES>();
