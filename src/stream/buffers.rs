@@ -2,6 +2,9 @@
 
 use std::sync::Mutex;
 
+/// Most buffers at rest: those of a batch of chunks. What is given beyond that goes back to the system.
+const MOST: usize = 16;
+
 /// Buffers at rest.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
@@ -17,7 +20,9 @@ impl Buffers {
     /// Puts a buffer to rest.
     pub(crate) fn give(&self, buffer: Vec<u8>) {
         if let (Ok(mut idle), true) = (self.idle.lock(), buffer.capacity() > 0) {
-            idle.push(buffer);
+            if idle.len() < MOST {
+                idle.push(buffer);
+            }
         }
     }
 }

@@ -465,7 +465,8 @@ impl<R: Read> Decoder<R> {
         };
         let mut job = Job { chunk, number, offset, output_offset, reference: None };
         if job.chunk.ranges.iter().any(|(i, _)| piped(i)) {
-            let mut bytes = Vec::new();
+            let mut bytes = self.buffers.take();
+            bytes.clear();
             for (index, range) in &job.chunk.ranges {
                 let index = usize::from(*index);
                 let source = self.source(index)?;
