@@ -420,9 +420,9 @@ def main():
         for name, vector, problem in pool.imap(killer, chosen):
             alive += vector is None
             if vector is None:
-                print(f"ALIVE {name}")
+                print(f"ALIVE {name}", flush=True)
             elif options.verbose:
-                print(f"{name}: killed by {vector}: {problem}")
+                print(f"{name}: killed by {vector}: {problem}", flush=True)
     print(f"{len(chosen) - alive} killed, {alive} alive")
     return 1 if alive else 0
 
