@@ -1,4 +1,5 @@
 //! The conformance corpus: through the library with every kernel, and through the command with the corpus's own runner.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which may fail like tests")]
 
 use std::collections::BTreeMap;
 use std::fs;

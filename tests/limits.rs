@@ -3,6 +3,7 @@
 //! A decoder with one thread may use [`BASE`], [`PER_BYTE`] for each byte it has read of the stream, seven buffers as long as the longest chunk has
 //! promised (content, coded form and reference bytes of the two chunks it works on, and the content it has released), 528 KiB for each bank that a chunk
 //! uses, and a byte for each profile column. A counting allocator holds it to that.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which may fail like tests")]
 #![allow(unsafe_code, reason = "the allocator of a test that counts")]
 
 mod common;

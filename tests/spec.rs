@@ -1,4 +1,5 @@
 //! The spec's tables against the code: what a stranger reads is what this library does.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which may fail like tests")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

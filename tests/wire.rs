@@ -1,4 +1,5 @@
 //! The structures of the wire: what is written is parsed as the same value, the sizes are those of the spec, and there is one form of every value.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which may fail like tests")]
 
 mod common;
 

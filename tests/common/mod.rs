@@ -1,5 +1,6 @@
 //! What the tests share.
-#![allow(dead_code, missing_docs, unreachable_pub)]
+#![allow(dead_code, missing_docs, unreachable_pub, reason = "each test takes what it needs")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests, which may fail like tests")]
 
 use std::io::Write;
 use std::path::PathBuf;
