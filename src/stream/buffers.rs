@@ -19,10 +19,11 @@ impl Buffers {
 
     /// Puts a buffer to rest.
     pub(crate) fn give(&self, buffer: Vec<u8>) {
-        if let (Ok(mut idle), true) = (self.idle.lock(), buffer.capacity() > 0) {
-            if idle.len() < MOST {
-                idle.push(buffer);
-            }
+        if let Ok(mut idle) = self.idle.lock()
+            && buffer.capacity() > 0
+            && idle.len() < MOST
+        {
+            idle.push(buffer);
         }
     }
 }
