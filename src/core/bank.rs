@@ -119,13 +119,12 @@ impl DecodeGroup {
         &self.entries
     }
 
-    /// The entries of the table that serves λ.
+    /// Index in [`Self::entries`] of the first entry of the table that serves λ.
     #[inline(always)]
     #[must_use]
     #[allow(clippy::cast_sign_loss)]
-    pub fn slots(&self, lambda: i32) -> &[DecodeEntry] {
-        let first = self.offsets[(lambda - self.base).clamp(0, 255) as usize] as usize;
-        self.entries.get(first..first + TOTAL as usize).unwrap_or(&[])
+    pub fn first(&self, lambda: i32) -> usize {
+        self.offsets[(lambda - self.base).clamp(0, 255) as usize] as usize
     }
 }
 

@@ -50,36 +50,53 @@ impl<'a> Lanes<'a> {
         (&mut self.states, &mut self.words)
     }
 
-    /// Token step of one lane (0…count − 1) with a decoder of 4096 entries, and its refill. Lanes come in order; [`Self::check`] follows each row.
-    #[inline(always)]
-    pub fn symbol(&mut self, lane: usize, slots: &[DecodeEntry]) -> u8 {
-        let x = self.states[lane & (LANES - 1)];
-        let entry = slots.get((x & 0xFFF) as usize).copied().unwrap_or(0);
-        let frequency = (entry >> 20) + 1;
-        let x = frequency.wrapping_mul(x >> FREQUENCY_BITS).wrapping_add((entry >> 8) & 0xFFF);
-        self.states[lane & (LANES - 1)] = self.refilled(x);
-        #[allow(clippy::cast_possible_truncation)]
-        {
-            entry as u8
-        }
-    }
-
-    /// A state, refilled if it has fallen below 2^16: without a branch, for it is as good as random which ones are.
-    #[inline(always)]
-    fn refilled(&mut self, x: u32) -> u32 {
-        let next = self.words.get(self.used..).and_then(<[u8]>::first_chunk);
-        let next = next.map_or(0, |word| u32::from(u16::from_le_bytes(*word)));
-        let low = x < STATE_LOW;
-        self.used += 2 * usize::from(low);
-        std::hint::select_unpredictable(low, (x << 16) | next, x)
-    }
-
-    /// Checks that there were words for all refills so far.
+    /// Token steps of a row of `symbols.len()` lanes, each refilled: lane i with the 4096 of `entries` from number `first(i)` on.
     ///
     /// # Errors
     /// ULP-ENT-03.
     #[inline(always)]
-    pub fn check(&self) -> Result<()> {
+    pub fn symbols(
+        &mut self,
+        entries: &[DecodeEntry],
+        symbols: &mut [u8],
+        mut first: impl FnMut(usize) -> usize,
+    ) -> Result<()> {
+        let mut end = [0; 2 * LANES];
+        // A copy, so that the states can change.
+        let words = *self.next_words(&mut end);
+        let mut taken = 0;
+        for (lane, (x, symbol)) in self.states.iter_mut().zip(symbols).enumerate() {
+            let entry = entries.get(first(lane) + (*x & 0xFFF) as usize).copied().unwrap_or(0);
+            let frequency = (entry >> 20) + 1;
+            let next = frequency.wrapping_mul(*x >> FREQUENCY_BITS).wrapping_add((entry >> 8) & 0xFFF);
+            *x = refilled(next, &words, &mut taken);
+            #[allow(clippy::cast_possible_truncation)]
+            {
+                *symbol = entry as u8;
+            }
+        }
+        self.used += 2 * taken;
+        self.check()
+    }
+
+    /// The next words, as many as there are lanes; zeros where there are no more, for which `end` is there.
+    #[inline(always)]
+    fn next_words<'w>(&'w self, end: &'w mut [u8; 2 * LANES]) -> &'w [[u8; 2]; LANES] {
+        let left = self.words.get(self.used..).unwrap_or(&[]);
+        let bytes = match left.first_chunk() {
+            Some(bytes) => bytes,
+            None => {
+                end.iter_mut().zip(left).for_each(|(end, left)| *end = *left);
+                end
+            }
+        };
+        let (words, _) = bytes.as_chunks();
+        words.first_chunk().unwrap_or(&[[0; 2]; LANES])
+    }
+
+    /// Checks that there were words for all refills so far.
+    #[inline(always)]
+    fn check(&self) -> Result<()> {
         if self.used > self.words.len() { Err(Error::Entropy("the words end too early")) } else { Ok(()) }
     }
 
@@ -90,14 +107,32 @@ impl<'a> Lanes<'a> {
     #[inline(always)]
     pub fn raw_bits(&mut self, bits: &[u32], raw: &mut [u64; LANES]) -> Result<()> {
         let most = bits.iter().copied().max().unwrap_or(0);
+        if most == 0 {
+            return Ok(());
+        }
+        if most <= 16 {
+            let mut end = [0; 2 * LANES];
+            let words = *self.next_words(&mut end);
+            let mut taken = 0;
+            for ((x, &bits), raw) in self.states.iter_mut().zip(bits).zip(raw.iter_mut()) {
+                *raw = u64::from(*x & ((1 << (bits & 31)) - 1));
+                *x = refilled(*x >> (bits & 31), &words, &mut taken);
+            }
+            self.used += 2 * taken;
+            return self.check();
+        }
         let mut done = 0;
         while done < most {
-            for (lane, (&bits, raw)) in bits.iter().zip(raw.iter_mut()).enumerate() {
+            let mut end = [0; 2 * LANES];
+            // A copy, so that the states can change.
+            let words = *self.next_words(&mut end);
+            let mut taken = 0;
+            for ((x, &bits), raw) in self.states.iter_mut().zip(bits).zip(raw.iter_mut()) {
                 let take = bits.saturating_sub(done).min(16);
-                let x = self.states[lane & (LANES - 1)];
-                *raw |= u64::from(x & ((1 << take) - 1)) << (done & 63);
-                self.states[lane & (LANES - 1)] = self.refilled(x >> take);
+                *raw |= u64::from(*x & ((1 << take) - 1)) << (done & 63);
+                *x = refilled(*x >> take, &words, &mut taken);
             }
+            self.used += 2 * taken;
             self.check()?;
             done += 16;
         }
@@ -117,4 +152,13 @@ impl<'a> Lanes<'a> {
         }
         Ok(())
     }
+}
+
+/// A state, refilled if it has fallen below 2^16: without a branch, for it is as good as random which ones are.
+#[inline(always)]
+fn refilled(x: u32, words: &[[u8; 2]; LANES], taken: &mut usize) -> u32 {
+    let next = u32::from(u16::from_le_bytes(words[*taken & (LANES - 1)]));
+    let low = x < STATE_LOW;
+    *taken += usize::from(low);
+    std::hint::select_unpredictable(low, (x << 16) | next, x)
 }

@@ -43,28 +43,21 @@ impl Ring {
     }
 
     /// The element whose residual against `reference` has this zigzag.
+    ///
+    /// Outward from the reference, of sign S: v = (reference or top) + o. Where v ≥ top zero is not crossed, and the element has magnitude v − top and
+    /// sign S; else it is v with all bits but S turned.
     #[inline(always)]
     #[must_use]
     pub fn unzigzag(self, z: u64, reference: u64) -> u64 {
-        let o = unzigzag(z);
-        if self.float {
-            let d = if reference & self.top == 0 { o } else { o.wrapping_neg() };
-            self.unord(self.ord(reference).wrapping_add(d) & self.mask)
-        } else {
-            reference.wrapping_add(o) & self.mask
-        }
+        let (top, across) = if self.float { (self.top, self.top - 1) } else { (0, 0) };
+        let v = (reference | top).wrapping_add(unzigzag(z)) & self.mask;
+        v ^ (top & !reference) ^ if v & top == 0 { across } else { 0 }
     }
 
     /// The pattern's place in value order.
     #[inline(always)]
     fn ord(self, u: u64) -> u64 {
         if u & self.top == 0 { u ^ self.top } else { !u & self.mask }
-    }
-
-    /// The pattern at a place in value order.
-    #[inline(always)]
-    fn unord(self, o: u64) -> u64 {
-        if o & self.top == 0 { !o & self.mask } else { o ^ self.top }
     }
 }
 

@@ -227,7 +227,12 @@ fn contents(kernel: Kernel, work: &mut [Work<'_>]) -> Vec<Result<()>> {
     let mut results = Vec::with_capacity(work.len());
     let mut tasks: Vec<Task<'_>> = Vec::new();
     for (index, work) in work.iter_mut().enumerate() {
-        work.out.resize(work.chunk.header.output_length as usize, 0);
+        let length = work.chunk.header.output_length as usize;
+        if work.out.len() < length {
+            // Not resized: memory that is zero from the start need not be cleared.
+            *work.out = vec![0; length];
+        }
+        work.out.truncate(length);
         results.push(prepare(index, work, &mut tasks));
     }
     // Tasks that are alike come together.

@@ -172,8 +172,10 @@ impl Substream<'_> {
         let mut scales = Vec::with_capacity(blocks);
         while scales.len() < blocks {
             let row = lanes.count().min(blocks - scales.len());
-            for lane in 0..row {
-                let symbol = lanes.symbol(lane, &self.bank.scale);
+            let mut symbols = [0u8; LANES];
+            let symbols = &mut symbols[..row];
+            lanes.symbols(&self.bank.scale, symbols, |_| 0)?;
+            for &symbol in symbols.iter() {
                 scales.push(if symbol == 0 {
                     ZERO_BLOCK
                 } else {
@@ -183,7 +185,6 @@ impl Substream<'_> {
                     previous
                 });
             }
-            lanes.check()?;
         }
         Ok(scales)
     }
@@ -217,6 +218,17 @@ impl Substream<'_> {
         })
     }
 
+    /// base(i) of elements `at` and on.
+    #[inline(always)]
+    fn bases(&self, scale: i32, at: usize, bases: &mut [i32; LANES]) {
+        bases.fill(scale);
+        if !self.profiles.is_empty() {
+            for (base, &profile) in bases.iter_mut().zip(self.profiles.get(at..).unwrap_or(&[])) {
+                *base += i32::from(profile);
+            }
+        }
+    }
+
     /// base(i) of the element: scale plus profile.
     #[inline(always)]
     fn base(&self, scale: i32, i: usize) -> i32 {
@@ -234,30 +246,38 @@ impl Substream<'_> {
         let ring = Ring::new(self.element, self.shift);
         let term = ExponentTerm::new(self.element, self.shift);
         let tokens = LengthTokens::for_width(W::BYTES).table();
+        let group = &self.bank.elements;
+        let shift = self.shift;
         for (start, end, scale) in self.blocks(scales, done, out.len() / W::BYTES) {
             let mut at = start;
             while at < end {
                 let row = lanes.count().min(end - at);
                 let mut references = [0u64; LANES];
+                let mut lambdas = [0i32; LANES];
                 let mut symbols = [0u8; LANES];
                 let mut bits = [0u32; LANES];
                 let mut raw = [0u64; LANES];
-                for lane in 0..row {
-                    let r = W::load(reference, at + lane).wide() >> self.shift;
-                    let lambda = clamp16(self.base(scale, at + lane) + term.map_or(0, |t| t.of(r)));
-                    references[lane] = r;
-                    symbols[lane] = lanes.symbol(lane, self.bank.elements.slots(lambda));
-                    bits[lane] = tokens.raw_bits[usize::from(symbols[lane])];
+                let bytes = reference.get(at * W::BYTES..).unwrap_or(&[]);
+                self.bases(scale, at, &mut lambdas);
+                let each = references.iter_mut().zip(&mut lambdas).zip(bytes.chunks_exact(W::BYTES));
+                for ((reference, lambda), bytes) in each {
+                    *reference = W::load(bytes, 0).wide() >> shift;
+                    *lambda += term.map_or(0, |t| t.of(*reference));
                 }
-                lanes.check()?;
+                lanes.symbols(group.entries(), &mut symbols[..row], |lane| group.first(lambdas[lane]))?;
+                for (bits, &symbol) in bits.iter_mut().zip(&symbols) {
+                    *bits = tokens.raw_bits[usize::from(symbol)];
+                }
                 lanes.raw_bits(&bits[..row], &mut raw)?;
-                for lane in 0..row {
+                let bytes = out.get_mut(at * W::BYTES..).unwrap_or(&mut []);
+                let mut largest = 0;
+                for (lane, bytes) in bytes.chunks_exact_mut(W::BYTES).enumerate().take(row) {
                     let z = tokens.base[usize::from(symbols[lane])].wrapping_add(raw[lane] << 1);
-                    if z > ring.mask {
-                        return Err(Error::Entropy("a residual outside its ring"));
-                    }
-                    let next = ring.unzigzag(z, references[lane]);
-                    W::narrow(next << self.shift).store(out, at + lane);
+                    largest = largest.max(z);
+                    W::narrow(ring.unzigzag(z, references[lane]) << shift).store(bytes, 0);
+                }
+                if largest > ring.mask {
+                    return Err(Error::Entropy("a residual outside its ring"));
                 }
                 at += row;
             }
@@ -332,15 +352,19 @@ impl Substream<'_> {
             let mut at = start;
             while at < end {
                 let row = lanes.count().min((end - at).div_ceil(8));
-                for lane in 0..row {
+                let mut sets = [0u8; LANES];
+                lanes.symbols(self.bank.masks.entries(), &mut sets[..row], |lane| {
+                    let first = at + 8 * lane;
+                    let lambda = |i| {
+                        let r = W::load(reference, i).wide() >> self.shift;
+                        clamp16(self.base(scale, i) + term.map_or(0, |t| t.of(r)))
+                    };
+                    let largest = (first..end.min(first + 8)).map(lambda).max();
+                    self.bank.masks.first(largest.unwrap_or(0))
+                })?;
+                for (lane, &set) in sets[..row].iter().enumerate() {
                     let first = at + 8 * lane;
                     let length = 8.min(end - first);
-                    let mut largest = i32::from(i16::MIN);
-                    for i in first..first + length {
-                        let r = W::load(reference, i).wide() >> self.shift;
-                        largest = largest.max(clamp16(self.base(scale, i) + term.map_or(0, |t| t.of(r))));
-                    }
-                    let set = lanes.symbol(lane, self.bank.masks.slots(largest));
                     if u32::from(set) >> length != 0 {
                         return Err(Error::Entropy("a mask names elements that are not there"));
                     }
@@ -351,7 +375,6 @@ impl Substream<'_> {
                         }
                     }
                 }
-                lanes.check()?;
                 at += 8 * row;
             }
         }
@@ -375,17 +398,17 @@ impl Substream<'_> {
             let mut symbols = [0u8; LANES];
             let mut bits = [0u32; LANES];
             let mut raw = [0u64; LANES];
-            for (lane, &i) in row.iter().enumerate() {
-                let i = i as usize;
+            let group = &self.bank.elements;
+            lanes.symbols(group.entries(), &mut symbols[..row.len()], |lane| {
+                let i = row[lane] as usize;
                 let block = if self.block == 0 { 0 } else { i >> self.block };
                 let scale = scales.get(block).copied().unwrap_or(0);
-                let r = W::load(reference, i).wide() >> self.shift;
-                let lambda = clamp16(self.base(scale, i) + term.map_or(0, |t| t.of(r)));
-                references[lane] = r;
-                symbols[lane] = lanes.symbol(lane, self.bank.elements.slots(lambda));
-                bits[lane] = tokens.raw_bits[usize::from(symbols[lane])];
+                references[lane] = W::load(reference, i).wide() >> self.shift;
+                group.first(clamp16(self.base(scale, i) + term.map_or(0, |t| t.of(references[lane]))))
+            })?;
+            for (bits, &symbol) in bits.iter_mut().zip(&symbols[..row.len()]) {
+                *bits = tokens.raw_bits[usize::from(symbol)];
             }
-            lanes.check()?;
             lanes.raw_bits(&bits[..row.len()], &mut raw)?;
             for (lane, &i) in row.iter().enumerate() {
                 let z = tokens.base[usize::from(symbols[lane])].wrapping_add(raw[lane] << 1);
@@ -406,6 +429,7 @@ impl Substream<'_> {
         tokens: PlainTokens,
         out: &mut [u8],
     ) -> Result<()> {
+        let group = &self.bank.elements;
         for (start, end, scale) in self.blocks(scales, done, out.len() / W::BYTES) {
             let mut at = start;
             while at < end {
@@ -414,18 +438,18 @@ impl Substream<'_> {
                 let mut symbols = [0u8; LANES];
                 let mut bits = [0u32; LANES];
                 let mut raw = [0u64; LANES];
-                for lane in 0..row {
-                    lambdas[lane] = clamp16(self.base(scale, at + lane));
-                    symbols[lane] = lanes.symbol(lane, self.bank.elements.slots(lambdas[lane]));
-                    bits[lane] = tokens.raw_bits(symbols[lane]);
+                self.bases(scale, at, &mut lambdas);
+                lanes.symbols(group.entries(), &mut symbols[..row], |lane| group.first(lambdas[lane]))?;
+                for (bits, &symbol) in bits.iter_mut().zip(&symbols) {
+                    *bits = tokens.raw_bits(symbol);
                 }
-                lanes.check()?;
                 lanes.raw_bits(&bits[..row], &mut raw)?;
-                for lane in 0..row {
+                let bytes = out.get_mut(at * W::BYTES..).unwrap_or(&mut []);
+                for (lane, bytes) in bytes.chunks_exact_mut(W::BYTES).enumerate().take(row) {
                     let u = tokens
-                        .pattern(symbols[lane], raw[lane], lambdas[lane])
+                        .pattern(symbols[lane], raw[lane], clamp16(lambdas[lane]))
                         .ok_or(Error::Entropy("an exponent outside its field"))?;
-                    W::narrow(u << self.shift).store(out, at + lane);
+                    W::narrow(u << self.shift).store(bytes, 0);
                 }
                 at += row;
             }
@@ -443,27 +467,31 @@ impl Substream<'_> {
         let ring = Ring::new(self.element, self.shift);
         let tokens = LengthTokens::for_width(W::BYTES).table();
         let signed = self.element.class() == Class::Signed && W::BYTES > 1;
+        let group = &self.bank.elements;
         for (start, end, scale) in self.blocks(scales, done, out.len() / W::BYTES) {
             let mut at = start;
             while at < end {
                 let row = lanes.count().min(end - at);
+                let mut lambdas = [0i32; LANES];
                 let mut symbols = [0u8; LANES];
                 let mut bits = [0u32; LANES];
                 let mut raw = [0u64; LANES];
-                for lane in 0..row {
-                    let lambda = clamp16(self.base(scale, at + lane));
-                    symbols[lane] = lanes.symbol(lane, self.bank.elements.slots(lambda));
-                    bits[lane] = tokens.raw_bits[usize::from(symbols[lane])];
+                self.bases(scale, at, &mut lambdas);
+                lanes.symbols(group.entries(), &mut symbols[..row], |lane| group.first(lambdas[lane]))?;
+                for (bits, &symbol) in bits.iter_mut().zip(&symbols) {
+                    *bits = tokens.raw_bits[usize::from(symbol)];
                 }
-                lanes.check()?;
                 lanes.raw_bits(&bits[..row], &mut raw)?;
-                for lane in 0..row {
+                let bytes = out.get_mut(at * W::BYTES..).unwrap_or(&mut []);
+                let mut largest = 0;
+                for (lane, bytes) in bytes.chunks_exact_mut(W::BYTES).enumerate().take(row) {
                     let z = tokens.base[usize::from(symbols[lane])].wrapping_add(raw[lane] << 1);
-                    if z > ring.mask {
-                        return Err(Error::Entropy("an integer outside its ring"));
-                    }
+                    largest = largest.max(z);
                     let u = if signed { unzigzag(z) & ring.mask } else { z };
-                    W::narrow(u << self.shift).store(out, at + lane);
+                    W::narrow(u << self.shift).store(bytes, 0);
+                }
+                if largest > ring.mask {
+                    return Err(Error::Entropy("an integer outside its ring"));
                 }
                 at += row;
             }

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 /// Most buffers at rest: those of a batch of chunks. What is given beyond that goes back to the system.
 const MOST: usize = 16;
 
-/// Buffers at rest.
+/// Buffers of one purpose, of about one size, at rest.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
     idle: Mutex<Vec<Vec<u8>>>,

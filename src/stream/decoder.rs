@@ -52,7 +52,9 @@ pub struct Decoder<R: Read> {
     /// Which of `references` is the stream's reference 0, 1, …
     order: Vec<usize>,
     pool: Option<Pool>,
-    buffers: Buffers,
+    bodies: Buffers,
+    reads: Buffers,
+    contents: Buffers,
     state: Option<State>,
     streams: u64,
     /// Content bytes of lost chunks not yet made up for (salvage only).
@@ -93,7 +95,9 @@ impl<R: Read> Decoder<R> {
             references: Vec::new(),
             order: Vec::new(),
             pool: None,
-            buffers: Buffers::default(),
+            bodies: Buffers::default(),
+            reads: Buffers::default(),
+            contents: Buffers::default(),
             state: None,
             streams: 0,
             gap: 0,
@@ -127,7 +131,7 @@ impl<R: Read> Decoder<R> {
     pub fn next_chunk(&mut self) -> Result<Option<&[u8]>> {
         loop {
             if let Some(bytes) = self.ready.pop_front() {
-                self.buffers.give(std::mem::replace(&mut self.current, bytes));
+                self.contents.give(std::mem::replace(&mut self.current, bytes));
                 self.taken = self.current.len();
                 return Ok(Some(&self.current));
             }
@@ -178,7 +182,7 @@ impl<R: Read> Decoder<R> {
 
     /// Reads a body, allocating no more than what arrives.
     fn read_body(&mut self, length: u32) -> Result<Vec<u8>> {
-        let mut body = self.buffers.take();
+        let mut body = self.bodies.take();
         body.clear();
         body.reserve((length as usize).min(1 << 20));
         let got = (&mut self.input).take(length.into()).read_to_end(&mut body)?;
@@ -393,7 +397,7 @@ impl<R: Read> Decoder<R> {
             return chunk.map(Ok);
         }
         let event = state.record(record, &body)?;
-        self.buffers.give(body);
+        self.bodies.give(body);
         if let Event::Sampled(index) = event {
             self.check_sampled(index)?;
             return Ok(Err(Event::None));
@@ -465,7 +469,7 @@ impl<R: Read> Decoder<R> {
         };
         let mut job = Job { chunk, number, offset, output_offset, reference: None };
         if job.chunk.ranges.iter().any(|(i, _)| piped(i)) {
-            let mut bytes = self.buffers.take();
+            let mut bytes = self.reads.take();
             bytes.clear();
             for (index, range) in &job.chunk.ranges {
                 let index = usize::from(*index);
@@ -486,12 +490,12 @@ impl<R: Read> Decoder<R> {
         let random = |&place: &usize| self.references.get(place).and_then(Source::random).cloned();
         let randoms: Vec<Option<RandomAccess>> = self.order.iter().map(random).collect();
         let kernel = self.options.kernel.unwrap_or_else(Kernel::active);
-        let buffers = &self.buffers;
+        let (reads, contents) = (&self.reads, &self.contents);
         // Chunks are decoded two at a time where no thread goes idle for it.
         let threads = self.pool.as_ref().map_or(1, Pool::threads);
         let together = if jobs.len() > threads { 2 } else { 1 };
         let groups: Vec<&mut [Job]> = jobs.chunks_mut(together).collect();
-        let work = |group: &mut [Job]| decode_group(kernel, group, &randoms, buffers);
+        let work = |group: &mut [Job]| decode_group(kernel, group, &randoms, reads, contents);
         let results = match &self.pool {
             Some(pool) => pool.turn(groups, work),
             None => groups.into_iter().map(work).collect(),
@@ -529,8 +533,8 @@ impl<R: Read> Decoder<R> {
             self.ready.push_back(content);
         }
         for job in jobs {
-            self.buffers.give(job.chunk.into_body());
-            self.buffers.give(job.reference.unwrap_or_default());
+            self.bodies.give(job.chunk.into_body());
+            self.reads.give(job.reference.unwrap_or_default());
         }
     }
 
@@ -619,10 +623,11 @@ fn decode_group(
     kernel: Kernel,
     group: &mut [Job],
     randoms: &[Option<RandomAccess>],
-    buffers: &Buffers,
+    reads: &Buffers,
+    contents: &Buffers,
 ) -> Vec<Result<Vec<u8>>> {
-    let mut read: Vec<Vec<u8>> = group.iter().map(|_| buffers.take()).collect();
-    let mut out: Vec<Vec<u8>> = group.iter().map(|_| buffers.take()).collect();
+    let mut read: Vec<Vec<u8>> = group.iter().map(|_| reads.take()).collect();
+    let mut out: Vec<Vec<u8>> = group.iter().map(|_| contents.take()).collect();
     let references: Vec<Result<Vec<&[u8]>>> =
         group.iter().zip(&mut read).map(|(job, read)| job.reference_bytes(randoms, read)).collect();
     let work = group.iter().zip(&references).zip(&mut out);
@@ -639,12 +644,12 @@ fn decode_group(
         results.push(match result {
             Ok(()) => Ok(out),
             Err(error) => {
-                buffers.give(out);
+                contents.give(out);
                 Err(error)
             }
         });
     }
-    read.into_iter().for_each(|buffer| buffers.give(buffer));
+    read.into_iter().for_each(|buffer| reads.give(buffer));
     results
 }
 
@@ -681,7 +686,8 @@ impl Job {
             found.push((index, random, range));
         }
         if buffer.len() < total {
-            buffer.resize(total, 0);
+            // Not resized: memory that is zero from the start need not be cleared.
+            *buffer = vec![0; total];
         }
         let mut rest = buffer.as_mut_slice();
         for (index, random, range) in found {
