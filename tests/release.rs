@@ -7,7 +7,7 @@ use std::io::{self, Cursor, Read, Write};
 use std::sync::Arc;
 
 use common::{Random, boundaries, compress, decompress, decompress_with, fixed, references, small_stream};
-use ulpack::{Decoder, DecoderOptions, ElementType, Error, ErrorClass, Reference};
+use ulpack::{Decoder, DecoderOptions, ElementType, Encoder, Error, ErrorClass, Reference};
 
 /// The ways in which a reference reaches a decoder.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -229,6 +229,68 @@ fn an_error_of_the_input_is_not_damage() {
         let error = io::copy(&mut decoder, &mut released).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::ConnectionReset, "{length}");
         assert!(content.starts_with(&released), "{length}");
+    }
+}
+
+/// Gives so many bytes, then fails.
+struct Broken(Vec<u8>, usize);
+
+impl Read for Broken {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = (&self.0[self.1..]).read(buffer)?;
+        self.1 += count;
+        if count == 0 { Err(io::ErrorKind::ConnectionReset.into()) } else { Ok(count) }
+    }
+}
+
+#[test]
+fn an_error_of_a_reference_is_not_a_mismatch() {
+    let (content, reference, stream) = pair();
+    for length in [0, 1, 16_384, 40_000, reference.len() - 1] {
+        let broken = || vec![Reference::Pipe(Box::new(Broken(reference[..length].to_vec(), 0)))];
+        let (released, error) = decompress_with(&stream, broken(), DecoderOptions::default());
+        assert_eq!(error.as_ref().map(Error::class), Some(ErrorClass::Io), "{length}: {error:?}");
+        assert!(content.starts_with(&released), "{length}");
+
+        let encoder = Encoder::new(Vec::new(), fixed(ElementType::Bf16), broken());
+        let result = encoder.and_then(|mut encoder| {
+            encoder.write_all(&content)?;
+            encoder.finish()
+        });
+        assert_eq!(result.err().map(|e| e.class()), Some(ErrorClass::Io), "{length}");
+    }
+}
+
+#[test]
+fn an_error_of_the_output_reaches_the_caller() {
+    struct Full(usize);
+    impl Write for Full {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            if self.0 == 0 {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            let count = bytes.len().min(self.0);
+            self.0 -= count;
+            Ok(count)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let (content, reference, stream) = small_stream();
+    for room in [0, 1, 24, 100, 1000] {
+        assert!(room < stream.len());
+        for threads in [1, 2] {
+            let mut options = fixed(ElementType::Bf16);
+            options.threads = threads;
+            let result = Encoder::new(Full(room), options, references(Some(&reference))).and_then(|mut encoder| {
+                encoder.write_all(&content)?;
+                encoder.finish()
+            });
+            let error = result.err().unwrap_or_else(|| panic!("{room} bytes were enough"));
+            assert!(matches!(&error, Error::Io(e) if e.kind() == io::ErrorKind::StorageFull), "{room}: {error}");
+        }
     }
 }
 
