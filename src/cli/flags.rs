@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, Command, ValueHint, value_parser};
 
-use super::{generate, help};
+use super::{commands, generate, help};
 
 /// The three documented levels and the aliases between them, by position.
 pub(super) const LEVELS: [&str; 9] = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
@@ -17,7 +17,7 @@ pub(super) fn command() -> Command {
         .about(help::ABOUT)
         .after_help(help::SHORT_END)
         .after_long_help(help::long_end())
-        .override_usage("ulp [OPTIONS] [FILE]")
+        .override_usage(help::USAGE)
         // Aliases and scripts repeat flags; no harm in it.
         .args_override_self(true)
         .max_term_width(100)
@@ -27,6 +27,10 @@ pub(super) fn command() -> Command {
         .args(coding())
         .args(resources())
         .args(reports())
+        .subcommands(commands::ALL.iter().map(|entry| (entry.command)()))
+        // Behind any other argument the name of a command is a FILE.
+        .args_conflicts_with_subcommands(true)
+        .disable_help_subcommand(true)
 }
 
 fn flag(name: &'static str) -> Arg {
@@ -193,8 +197,11 @@ mod tests {
 
     #[test]
     fn every_flag_has_help() {
-        for arg in command().get_arguments() {
-            assert!(arg.get_help().is_some(), "{}", arg.get_id());
+        let whole = command();
+        for command in whole.get_subcommands().chain([&whole]) {
+            for arg in command.get_arguments() {
+                assert!(arg.get_help().is_some(), "{} {}", command.get_name(), arg.get_id());
+            }
         }
     }
 }

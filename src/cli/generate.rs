@@ -2,13 +2,13 @@
 
 use std::io;
 
-use clap::ArgMatches;
+use clap::{ArgMatches, Command};
 use clap_complete::Shell;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
 use super::failure::Failure;
-use super::{flags, help};
+use super::{commands, flags, help};
 
 /// What can be asked for.
 pub(super) const NAMES: [&str; 4] = ["man", "complete-bash", "complete-zsh", "complete-fish"];
@@ -52,6 +52,9 @@ fn man(text: &mut Vec<u8>) -> io::Result<()> {
     man.render_description_section(text)?;
     man.render_options_section(text)?;
     let mut roff = Roff::new();
+    for entry in commands::ALL {
+        command_section(&(entry.command)(), &mut roff);
+    }
     for section in &help::SECTIONS {
         roff.control("SH", [section.title.to_uppercase().as_str()]);
         if !section.text.is_empty() {
@@ -64,4 +67,27 @@ fn man(text: &mut Vec<u8>) -> io::Result<()> {
         }
     }
     roff.to_writer(text)
+}
+
+/// A command beside the filter: its usage, what it does, its flags.
+fn command_section(command: &Command, roff: &mut Roff) {
+    let mut command = command.clone();
+    roff.control("SH", [format!("ULP {}", command.get_name().to_uppercase()).as_str()]);
+    if let Some(about) = command.get_long_about().or_else(|| command.get_about()) {
+        roff.text([roman(about.to_string())]);
+    }
+    let usage = command.render_usage().to_string();
+    roff.control("PP", []);
+    roff.text([bold(usage.trim_start_matches("Usage: "))]);
+    for arg in command.get_arguments().filter(|arg| !arg.is_hide_set()) {
+        let help = arg.get_long_help().or_else(|| arg.get_help()).map(ToString::to_string).unwrap_or_default();
+        roff.control("TP", []);
+        roff.text([bold(arg.to_string())]);
+        roff.text([roman(help)]);
+    }
+    for inner in command.get_subcommands() {
+        roff.control("TP", []);
+        roff.text([bold(inner.get_name())]);
+        roff.text([roman(inner.get_about().map(ToString::to_string).unwrap_or_default())]);
+    }
 }

@@ -2,6 +2,8 @@
 
 pub(super) const ABOUT: &str = "Lossless streaming compression of checkpoints, with the previous one as reference";
 
+pub(super) const USAGE: &str = "ulp [OPTIONS] [FILE]";
+
 pub(super) const SHORT_END: &str = "\
 Compress against the checkpoint before, and back:
   ulp --ref prev.bin < next.bin > d.ulp

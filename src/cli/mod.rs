@@ -2,6 +2,7 @@
 
 mod ahead;
 mod amounts;
+mod commands;
 mod compress;
 mod decompress;
 mod exit;
@@ -53,6 +54,9 @@ fn command(args: impl Iterator<Item = OsString>) -> Result<Exit, Failure> {
     };
     if let Some(what) = generate::asked(&matches) {
         return output::print(&what.render()?);
+    }
+    if let Some(result) = commands::run(&matches) {
+        return result;
     }
     run::run(Options::from_matches(&matches)?)
 }
