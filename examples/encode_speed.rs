@@ -26,7 +26,7 @@ fn main() {
         let header = 8 + u64::from_le_bytes(file[..8].try_into().unwrap()) as usize;
         let data = &file[header..];
         let data = &data[..data.len() / 64 * 64];
-        data.iter().copied().cycle().take((64usize << 20).div_ceil(data.len()) * data.len()).collect::<Vec<u8>>()
+        data.iter().copied().cycle().take((128usize << 20).div_ceil(data.len()) * data.len()).collect::<Vec<u8>>()
     };
     let content = tile(&args[2]);
     let reference: Option<Arc<[u8]>> = (args[3] != "-").then(|| tile(&args[3]).into());

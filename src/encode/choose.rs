@@ -71,9 +71,10 @@ pub fn best(
     let mut best: Option<(Coding, i16, u64)> = None;
     for &model in models {
         let mut first = coding(model, element, shift, runs);
-        let units = units(&first, runs, &workspace);
         // Opaque bytes have no magnitude that would tell anything.
         let blocks: &[u8] = if element == ElementType::Bytes && !reference { &[0] } else { level.blocks() };
+        first.block = blocks.iter().copied().filter(|&b| b > 0).min().unwrap_or(0);
+        let units = units(&first, runs, &workspace);
         for &block in blocks.iter().filter(|&&b| model != Model::Mask || b == 0 || b >= 8) {
             first.block = block;
             let base = base(&first, runs, &units);

@@ -4,6 +4,7 @@ use crate::core::model::Model;
 use crate::encode::kind::{Gathered, KindPlan};
 use crate::encode::plan::Plan;
 use crate::encode::scales::Scales;
+use crate::encode::span::SpanReference;
 use crate::encode::symbols::{Elements, EncodeBank};
 use crate::encode::workspace::Workspace;
 use crate::wire::chunk_header::{ChunkHeader, Method, SubstreamHeader};
@@ -20,6 +21,33 @@ pub struct CodedChunk {
     pub length: u64,
     /// Whether every byte equals its reference at the same place.
     pub same: bool,
+    /// The reference bytes used, where they follow one another.
+    pub read: Option<ReadRange>,
+}
+
+/// Bytes of a reference and their CRC32.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadRange {
+    /// Which reference.
+    pub index: u8,
+    /// Offset of the first byte.
+    pub offset: u64,
+    /// Number of bytes.
+    pub length: u64,
+    /// Their CRC32.
+    pub crc: u32,
+}
+
+impl ReadRange {
+    /// Appends bytes of a reference at `offset`; false where they do not follow.
+    fn append(&mut self, index: u8, offset: u64, length: u64) -> bool {
+        if self.length == 0 {
+            (self.index, self.offset) = (index, offset);
+        }
+        let follows = self.index == index && self.offset + self.length == offset;
+        self.length += length;
+        follows
+    }
 }
 
 impl Plan<'_> {
@@ -57,10 +85,16 @@ impl Plan<'_> {
         });
         let parts = self.parts(chunk);
         let mut crc = crc32fast::Hasher::new();
+        let mut read = ReadRange { index: 0, offset: 0, length: 0, crc: 0 };
+        let mut follow = true;
         for (kind, range) in parts.iter().filter(|p| methods[p.0].uses_reference()) {
-            self.kinds[*kind].reference_bytes(range.clone(), |bytes| crc.update(bytes));
+            self.kinds[*kind].references(range.clone(), |reference| {
+                crc.update(reference.bytes);
+                follow &= read.append(reference.index, reference.offset, reference.bytes.len() as u64);
+            });
         }
         header.reference_crc = crc.finalize();
+        read.crc = header.reference_crc;
         let length = (record.len() - RecordHeader::SIZE) as u32;
         let mut written = Vec::with_capacity(headers);
         RecordHeader { kind: RecordType::Chunk, flags: 0, count, length }.write(&mut written);
@@ -72,19 +106,20 @@ impl Plan<'_> {
         let same = parts.iter().all(|(kind, range)| {
             methods[*kind] == Method::Same && self.kinds[*kind].in_place(range.clone(), self.start, start)
         });
-        CodedChunk { record, content_crc: header.content_crc, length: content.len() as u64, same }
+        let read = Some(read).filter(|_| follow);
+        CodedChunk { record, content_crc: header.content_crc, length: content.len() as u64, same, read }
     }
 }
 
 impl KindPlan<'_> {
-    /// Gives the reference bytes of elements `range`, unconverted, in order.
-    fn reference_bytes(&self, range: std::ops::Range<usize>, mut f: impl FnMut(&[u8])) {
+    /// Gives the references of elements `range`, unconverted, in order.
+    fn references(&self, range: std::ops::Range<usize>, mut f: impl FnMut(SpanReference<'_>)) {
         let first = self.members.partition_point(|m| m.before + m.span.elements() <= range.start);
         for m in self.members[first..].iter().take_while(|m| m.before < range.end) {
             let start = range.start.saturating_sub(m.before);
             let end = (range.end - m.before).min(m.span.elements());
             if let Some(r) = m.span.part(start, end).reference {
-                f(r.bytes);
+                f(r);
             }
         }
     }

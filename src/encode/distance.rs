@@ -1,28 +1,29 @@
-//! Sums of |next − reference|, or of |next|, over units of 32 elements, for every element type.
+//! Sums of |next − reference|, or of |next|, over units of elements, for every element type.
 
 use crate::core::element::{Class, ElementType};
 use crate::core::residual::{Ring, zigzag};
 use crate::core::word::Word;
 use crate::encode::magnitude::Magnitude;
 use crate::kernel::Kernel;
-use crate::kernel::encode::{Input, UNIT, UnitSum, ValueFormat, distances};
+use crate::kernel::encode::{Input, LARGE_UNIT, UNIT, UnitSum, ValueFormat, distances};
 use crate::with_word;
 
-/// Magnitudes of each 32 elements whose `shift` low bits are dropped; of differences where there are references.
+/// Magnitudes of units, large or small, of elements whose `shift` low bits are dropped; of differences where there are references.
 #[must_use]
-pub fn units(kernel: Kernel, element: ElementType, shift: u8, input: &Input<'_>) -> Vec<UnitSum> {
+pub fn units(kernel: Kernel, element: ElementType, shift: u8, large: bool, input: &Input<'_>) -> Vec<UnitSum> {
     if let Some(format) = ValueFormat::of(element) {
         let mut sums = Vec::new();
-        distances(kernel, format, shift.into(), input, &mut sums);
+        distances(kernel, format, shift.into(), large, input, &mut sums);
         return sums;
     }
     let wide = Wide::new(element, shift);
     let count = input.next.len() / element.width();
-    let mut result = Vec::with_capacity(count.div_ceil(UNIT));
+    let unit = if large { LARGE_UNIT } else { UNIT };
+    let mut result = Vec::with_capacity(count.div_ceil(unit));
     with_word!(element.width(), W => {
-        for at in (0..count).step_by(UNIT) {
-            let end = count.min(at + UNIT);
-            let mut values = [(0u64, 0i32); UNIT];
+        for at in (0..count).step_by(unit) {
+            let end = count.min(at + unit);
+            let mut values = [(0u64, 0i32); LARGE_UNIT];
             let mut nonzero = false;
             for (i, value) in (at..end).zip(&mut values) {
                 let next = W::load(input.next, i).wide() >> shift;

@@ -7,9 +7,9 @@ use crate::core::plain::PlainForm;
 use crate::encode::bank::Statistics;
 use crate::encode::histogram::{BINS, Histogram};
 use crate::encode::log2::entropy;
+use crate::encode::magnitude::Units;
 use crate::encode::symbols::{Coding, Elements};
 use crate::encode::workspace::Workspace;
-use crate::kernel::encode::UnitSum;
 
 /// λ bins that an estimate takes together: cheaper and less fooled by small samples than single ones.
 const COARSE: usize = 2;
@@ -67,19 +67,13 @@ pub fn coding(model: Model, element: ElementType, shift: u8, runs: &[Run]) -> Co
 
 /// Magnitudes of the units of each run: the same for all block lengths.
 #[must_use]
-pub fn units(coding: &Coding, runs: &[Run], workspace: &Workspace) -> Vec<Vec<UnitSum>> {
+pub fn units(coding: &Coding, runs: &[Run], workspace: &Workspace) -> Vec<Units> {
     runs.iter().map(|run| coding.units(workspace.kernel, run.elements())).collect()
 }
 
 /// Statistics of the runs under a coding, λ from `base` on.
 #[must_use]
-pub fn statistics(
-    coding: &Coding,
-    runs: &[Run],
-    units: &[Vec<UnitSum>],
-    base: i16,
-    workspace: &mut Workspace,
-) -> Statistics {
+pub fn statistics(coding: &Coding, runs: &[Run], units: &[Units], base: i16, workspace: &mut Workspace) -> Statistics {
     let mut statistics = Statistics::new(base, coding.model == Model::Mask);
     for (run, units) in runs.iter().zip(units) {
         let elements = run.elements();
@@ -143,7 +137,7 @@ fn coarse(histogram: &Histogram, f: &mut impl FnMut(&[u32])) {
 /// λ of bin 0 such that as many of the sample's λ as possible have a bin of their own.
 #[must_use]
 #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)]
-pub fn base(coding: &Coding, runs: &[Run], units: &[Vec<UnitSum>]) -> i16 {
+pub fn base(coding: &Coding, runs: &[Run], units: &[Units]) -> i16 {
     let mut lambdas: Vec<i16> = Vec::new();
     for (run, units) in runs.iter().zip(units) {
         let elements = run.elements();

@@ -1,8 +1,7 @@
 //! Sums of magnitudes over blocks, as aligned 64-bit integers, from which scales come.
 
 use crate::encode::log2::quarter_log2;
-pub use crate::kernel::encode::UNIT;
-use crate::kernel::encode::UnitSum;
+use crate::kernel::encode::{LARGE_UNIT, UNIT, UnitSum};
 
 /// Fraction bits to which the largest magnitude of a unit is aligned.
 const ALIGN: i32 = 40;
@@ -19,7 +18,7 @@ pub struct Magnitude {
 }
 
 impl Magnitude {
-    /// The sum over at most 64 elements of value `magnitude` · 2^`exponent`, given twice over by `elements`.
+    /// The sum over at most 128 elements of value `magnitude` · 2^`exponent`, given twice over by `elements`.
     #[inline]
     #[must_use]
     #[allow(clippy::cast_possible_wrap)]
@@ -79,13 +78,23 @@ fn align(value: u64, shift: i32) -> u64 {
     }
 }
 
+/// Sums of units, and how many elements each has.
+#[derive(Clone, Debug, Default)]
+pub struct Units {
+    /// Whether units are large ones.
+    pub large: bool,
+    /// Sums in order.
+    pub sums: Vec<UnitSum>,
+}
+
 /// Sums over blocks of 2^`block` elements (whole units), or over all for block 0.
 #[must_use]
-pub fn blocks(units: &[UnitSum], block: u8) -> Vec<Magnitude> {
+pub fn blocks(units: &Units, block: u8) -> Vec<Magnitude> {
     if block == 0 {
-        return vec![sum(units)];
+        return vec![sum(&units.sums)];
     }
-    units.chunks((1usize << block) / UNIT).map(sum).collect()
+    let unit = if units.large { LARGE_UNIT } else { UNIT };
+    units.sums.chunks(((1usize << block) / unit).max(1)).map(sum).collect()
 }
 
 /// The sum, each rounded down to the coarsest exponent.

@@ -9,12 +9,12 @@ use crate::encode::bank::Statistics;
 pub use crate::encode::coding::Coding;
 use crate::encode::distance;
 pub use crate::encode::encode_bank::EncodeBank;
-use crate::encode::magnitude::blocks;
+use crate::encode::magnitude::{Units, blocks};
 use crate::encode::scales::Scales;
 use crate::encode::workspace::Workspace;
 use crate::kernel::Kernel;
 pub use crate::kernel::encode::Input as Elements;
-use crate::kernel::encode::{Coder, Lengths, Piece, Plains, Raws, Symbols, UnitSum};
+use crate::kernel::encode::{Coder, LARGE_UNIT, Lengths, Piece, Plains, Raws, Symbols, prefetch};
 use crate::with_word;
 
 /// Elements whose symbols are made at a time: few enough that they stay in the nearest cache. A multiple of 32.
@@ -72,15 +72,16 @@ impl Coding {
         if self.model == Model::Plain { Elements { reference: &[], ..elements } } else { elements }
     }
 
-    /// Magnitudes of each 32 elements.
+    /// Magnitudes of units that make up blocks of this coding and of all with larger ones.
     #[must_use]
-    pub fn units(&self, kernel: Kernel, elements: Elements<'_>) -> Vec<UnitSum> {
-        distance::units(kernel, self.element, self.shift, &self.input(elements))
+    pub fn units(&self, kernel: Kernel, elements: Elements<'_>) -> Units {
+        let large = self.block == 0 || 1 << self.block >= LARGE_UNIT;
+        Units { large, sums: distance::units(kernel, self.element, self.shift, large, &self.input(elements)) }
     }
 
     /// The scales of the blocks, from the magnitudes of the units.
     #[must_use]
-    pub fn scales(&self, units: &[UnitSum], count: usize) -> Scales {
+    pub fn scales(&self, units: &Units, count: usize) -> Scales {
         Scales::new(&blocks(units, self.block), self.block_length(count), count, self.block == 0, self.hold)
     }
 
@@ -152,7 +153,13 @@ impl Coding {
             coder.take(*kernel, &bank.masks, sets, Raws::None);
         } else {
             // Backwards, tile by tile: blocks are whole rows, so only the last tile ends within one.
+            let width = self.element.width();
             for tile in pieces.chunks(self.pieces_of_tile(&elements)).rev() {
+                if let Some(start) = tile.first().map(|piece| piece.start * width) {
+                    let before = start.saturating_sub(TILE * width)..start;
+                    prefetch(input.next.get(before.clone()).unwrap_or(&[]));
+                    prefetch(input.reference.get(before).unwrap_or(&[]));
+                }
                 tokens.symbols(*kernel, &bank.element_map, &input, tile, symbols);
                 coder.take(*kernel, &bank.elements, symbols.steps(), symbols.raws());
             }

@@ -17,7 +17,7 @@ pub struct Workspace {
     /// Steps of mask groups or of scales.
     pub sets: Vec<u16>,
     /// Words of the lanes.
-    pub words: Vec<u16>,
+    pub words: Vec<u8>,
 }
 
 impl Workspace {

@@ -7,6 +7,7 @@ use std::thread::{self, JoinHandle};
 
 use sha2::{Digest, Sha256};
 
+use crate::core::element::ElementType;
 use crate::encode::plan::{BANK_SLOTS, PROFILE_SLOTS, Slots};
 use crate::encode::workspace::Workspaces;
 use crate::error::{Error, Result};
@@ -230,15 +231,9 @@ impl<W: Write> Encoder<W> {
             // Nothing to lay out: an empty content is a header and an End (spec §4).
             return self.put(&out);
         }
-        self.used.extend(ranges.iter().filter_map(|r| r.reference.map(|r| usize::from(r.0))));
-        if let Some(digest) = &mut self.digest {
-            digest.update(self.window.get(..length).unwrap_or(&[]));
-        }
         let data = std::mem::take(&mut self.window);
         let rest = data.get(length..).unwrap_or(&[]).to_vec();
-        let buffer = std::mem::take(&mut self.spare);
-        let job = Job::new(data, buffer, length, self.content, ranges, &mut self.references)?;
-        self.content += length as u64;
+        let job = self.job(&data, length, ranges)?;
         // The window before has been coded while this one was gathered.
         self.collect()?;
         self.put(&out)?;
@@ -247,14 +242,42 @@ impl<W: Write> Encoder<W> {
         let (pool, workspaces) = (Arc::clone(&self.pool), Arc::clone(&self.workspaces));
         let slots = std::mem::take(&mut self.slots);
         self.running = Some(if self.pool.threads() > 1 {
-            Running::Elsewhere(thread::spawn(move || job.run(slots, level, max_chunk, &pool, &workspaces)))
+            Running::Elsewhere(thread::spawn(move || job.run(data, slots, level, max_chunk, &pool, &workspaces)))
         } else {
-            Running::Done(Box::new(job.run(slots, level, max_chunk, &pool, &workspaces)))
+            Running::Done(Box::new(job.run(data, slots, level, max_chunk, &pool, &workspaces)))
         });
         if last || self.pool.threads() == 1 {
             self.collect()?;
         }
         Ok(())
+    }
+
+    /// Codes the first window of `bytes`, which are in the caller's memory, where it is; returns its length.
+    fn pass_window(&mut self, bytes: &[u8], element: ElementType) -> Result<usize> {
+        let mut out = Vec::new();
+        if !self.started {
+            self.start(false, &mut out)?;
+        }
+        let (length, ranges) = self.fixed(element, bytes.len().min(WINDOW), false);
+        let job = self.job(bytes, length, ranges)?;
+        self.put(&out)?;
+        let slots = std::mem::take(&mut self.slots);
+        let coded = job.run_on(bytes, slots, self.options.level, self.chunk_length(), &self.pool, &self.workspaces);
+        self.running = Some(Running::Done(Box::new(coded)));
+        self.collect()?;
+        Ok(length)
+    }
+
+    /// The work on a window of `length` bytes, the first ones of `data`.
+    fn job(&mut self, data: &[u8], length: usize, ranges: Vec<TypedRange>) -> Result<Job> {
+        self.used.extend(ranges.iter().filter_map(|r| r.reference.map(|r| usize::from(r.0))));
+        if let Some(digest) = &mut self.digest {
+            digest.update(data.get(..length).unwrap_or(&[]));
+        }
+        let buffer = std::mem::take(&mut self.spare);
+        let job = Job::new(buffer, length, self.content, ranges, &mut self.references)?;
+        self.content += length as u64;
+        Ok(job)
     }
 
     /// Writes the window that is being coded, if any, when it is done.
@@ -270,15 +293,22 @@ impl<W: Write> Encoder<W> {
         for chunk in coded.chunks {
             self.put(&chunk.record)?;
             self.workspaces.give_back(chunk.record);
+            if let Some(read) = chunk.read
+                && let Some(source) = self.references.get_mut(usize::from(read.index))
+            {
+                source.known(read.offset, read.length, read.crc)?;
+            }
             let crc = crc32fast::Hasher::new_with_initial_len(chunk.content_crc, chunk.length);
             self.content_crc.combine(&crc);
             self.chunks += 1;
         }
         self.slots = coded.slots;
         let Buffers { mut data, references } = coded.buffers;
-        data.clear();
-        data.extend_from_slice(&self.window);
-        self.window = data;
+        if data.capacity() > self.window.capacity() {
+            data.clear();
+            data.extend_from_slice(&self.window);
+            self.window = data;
+        }
         self.spare = references;
         Ok(())
     }
@@ -302,6 +332,11 @@ impl<W: Write> Encoder<W> {
         let Typing::Fixed(element) = self.options.typing else {
             return Ok((whole, Vec::new()));
         };
+        Ok(self.fixed(element, whole, last))
+    }
+
+    /// The same where all elements are of one type.
+    fn fixed(&self, element: ElementType, whole: usize, last: bool) -> (usize, Vec<TypedRange>) {
         // Windows end at whole elements, and at whole rows where they are known.
         let columns = self.options.columns.unwrap_or(0);
         let row = element.width() * columns.max(1) as usize;
@@ -309,7 +344,7 @@ impl<W: Write> Encoder<W> {
         let length = if last { whole } else { whole / unit * unit };
         let reference = (!self.references.is_empty()).then_some((0, element, self.content, u64::MAX));
         let range = TypedRange { bytes: 0..length, element, columns, reference, gap: false };
-        Ok((length, if length > 0 { vec![range] } else { Vec::new() }))
+        (length, if length > 0 { vec![range] } else { Vec::new() })
     }
 }
 
@@ -317,6 +352,13 @@ impl<W: Write> Write for Encoder<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.window.len() >= WINDOW {
             self.flush_window(false)?;
+        }
+        if let (Typing::Fixed(element), None) = (self.options.typing, &self.advisor)
+            && self.window.is_empty()
+            && bytes.len() > WINDOW
+            && self.pool.threads() == 1
+        {
+            return Ok(self.pass_window(bytes, element)?);
         }
         let count = bytes.len().min(WINDOW - self.window.len());
         self.window.extend_from_slice(&bytes[..count]);

@@ -174,7 +174,25 @@ pub(crate) struct Progress {
     length: u64,
 }
 
+/// Bytes of a reference that nobody needed, which are read for their CRC32 in passing.
+const GAP: u64 = 64 << 20;
+
 impl Progress {
+    /// Reads on to `end`, or to the end of all.
+    fn read_to(&mut self, random: &RandomAccess, end: u64) -> Result<()> {
+        let mut buffer = Vec::new();
+        while self.length < end {
+            buffer.resize(1 << 20, 0);
+            let most = usize::try_from(end - self.length).map_or(buffer.len(), |left| left.min(buffer.len()));
+            let count = random.read_at(buffer.get_mut(..most).unwrap_or(&mut []), self.length)?;
+            if count == 0 {
+                break;
+            }
+            self.take(buffer.get(..count).unwrap_or(&[]), self.length);
+        }
+        Ok(())
+    }
+
     fn take(&mut self, bytes: &[u8], offset: u64) {
         let known = usize::try_from(self.length.saturating_sub(offset)).unwrap_or(usize::MAX);
         if let Some(new) = bytes.get(known..).filter(|_| offset <= self.length) {
@@ -239,13 +257,12 @@ impl Source {
     /// Appends bytes from `offset` on, at most `length`; returns how many there were.
     pub(crate) fn read(&mut self, index: usize, offset: u64, length: usize, out: &mut Vec<u8>) -> Result<usize> {
         match self {
-            Self::Random(random, progress) => {
+            Self::Random(random, _) => {
                 let left = usize::try_from(random.len().saturating_sub(offset)).unwrap_or(usize::MAX);
                 let before = out.len();
                 out.resize(before + length.min(left), 0);
                 let count = random.read_at(&mut out[before..], offset)?;
                 out.truncate(before + count);
-                progress.take(&out[before..], offset);
                 Ok(count)
             }
             Self::Pipe(pipe) => pipe.read(index, offset, length, out),
@@ -254,13 +271,26 @@ impl Source {
 
     /// At most `length` bytes from `offset` on of a reference that is in memory.
     pub(crate) fn shared(&mut self, offset: u64, length: usize) -> Option<(Arc<[u8]>, Range<usize>)> {
-        let Self::Random(RandomAccess::Bytes(bytes), progress) = self else {
+        let Self::Random(RandomAccess::Bytes(bytes), _) = self else {
             return None;
         };
         let start = usize::try_from(offset).map_or(bytes.len(), |o| o.min(bytes.len()));
         let range = start..bytes.len().min(start.saturating_add(length));
-        progress.take(bytes.get(range.clone())?, offset);
         Some((Arc::clone(bytes), range))
+    }
+
+    /// Takes note of the CRC32 of bytes that somebody has read, so that the whole need not be read again. Small gaps before them are.
+    pub(crate) fn known(&mut self, offset: u64, length: u64, crc: u32) -> Result<()> {
+        if let Self::Random(random, progress) = self {
+            if offset.saturating_sub(progress.length) <= GAP {
+                progress.read_to(random, offset)?;
+            }
+            if offset == progress.length {
+                progress.crc.combine(&crc32fast::Hasher::new_with_initial_len(crc, length));
+                progress.length += length;
+            }
+        }
+        Ok(())
     }
 
     /// Length and CRC32 of all of it.
@@ -268,14 +298,7 @@ impl Source {
         match self {
             Self::Pipe(pipe) => pipe.whole(),
             Self::Random(random, progress) => {
-                let mut buffer = vec![0; 1 << 20];
-                loop {
-                    let count = random.read_at(&mut buffer, progress.length)?;
-                    if count == 0 {
-                        break;
-                    }
-                    progress.take(&buffer[..count], progress.length);
-                }
+                progress.read_to(random, u64::MAX)?;
                 Ok(ReferenceIdentity { length: progress.length, crc: progress.crc.clone().finalize() })
             }
         }

@@ -37,8 +37,6 @@ pub(crate) struct TypedRange {
 
 /// A window with all that its coding needs.
 pub(crate) struct Job {
-    /// Bytes of the window, and some behind it.
-    pub(crate) data: Vec<u8>,
     /// Bytes of the window.
     pub(crate) length: usize,
     /// Content offset of the window.
@@ -90,9 +88,8 @@ pub(crate) struct Coded {
 }
 
 impl Job {
-    /// The first `length` bytes of `data`; reads the references they need into `buffer`.
+    /// A window of `length` bytes; reads the references they need into `buffer`.
     pub(crate) fn new(
-        data: Vec<u8>,
         mut buffer: Vec<u8>,
         length: usize,
         start: u64,
@@ -103,19 +100,35 @@ impl Job {
         let places = load(&ranges, references, &mut buffer)?;
         #[allow(clippy::cast_possible_truncation)]
         let references = references.len() as u8;
-        Ok(Self { data, length, start, ranges, reference_bytes: buffer, places, references })
+        Ok(Self { length, start, ranges, reference_bytes: buffer, places, references })
     }
 
-    /// Codes the window.
+    /// Codes the window, whose bytes are the first ones of `data`.
     pub(crate) fn run(
         self,
+        data: Vec<u8>,
+        slots: Slots,
+        level: Level,
+        max_chunk: usize,
+        pool: &Pool,
+        workspaces: &Workspaces,
+    ) -> Coded {
+        let mut coded = self.run_on(&data, slots, level, max_chunk, pool, workspaces);
+        coded.buffers.data = data;
+        coded
+    }
+
+    /// The same with bytes that are not the encoder's own.
+    pub(crate) fn run_on(
+        self,
+        data: &[u8],
         mut slots: Slots,
         level: Level,
         max_chunk: usize,
         pool: &Pool,
         workspaces: &Workspaces,
     ) -> Coded {
-        let data = self.data.get(..self.length).unwrap_or(&[]);
+        let data = data.get(..self.length).unwrap_or(&[]);
         let spans = spans(data, &self.ranges, &self.reference_bytes, &self.places);
         let mut plan = Plan::new(self.start, &spans, level, max_chunk, &mut slots, workspaces);
         let chunks: Vec<usize> = (0..plan.chunks()).collect();
@@ -140,7 +153,7 @@ impl Job {
         drop(statistics);
         let plan = &plan;
         let chunks = pool.map(&chunks, |&chunk| plan.encode(chunk, data.get(plan.range(chunk)).unwrap_or(&[])));
-        let buffers = Buffers { data: self.data, references: self.reference_bytes };
+        let buffers = Buffers { data: Vec::new(), references: self.reference_bytes };
         Coded { head, chunks, slots, buffers }
     }
 }

@@ -33,7 +33,7 @@ static TO_END: [[u8; 16]; 256] = {
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn rows(
     states: &mut [u32; LANES],
-    words: &mut [u16],
+    words: &mut [u8],
     mut at: usize,
     table: &StepTable,
     steps: &[u16],
@@ -110,24 +110,24 @@ fn load16(words: &[u16; GROUP]) -> __m128i {
 /// Gives out the low words of the lanes in `set`, the lowest lane's lowest.
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
-fn give(x: __m256i, set: u8, words: &mut [u16], at: usize) -> usize {
+fn give(x: __m256i, set: u8, words: &mut [u8], at: usize) -> usize {
     let low = _mm256_and_si256(x, _mm256_set1_epi32(0xFFFF));
     let low = _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256::<1>(low));
     let shuffle = &TO_END[usize::from(set)];
     // SAFETY: the reference is to 16 bytes; the load asks for no alignment.
     let shuffle = unsafe { _mm_loadu_si128(shuffle.as_ptr().cast()) };
     // Eight words that end where the others begin; those not given out are overwritten by what comes next.
-    if let Some(words) = words.get_mut(..at).and_then(|words| words.last_chunk_mut::<GROUP>()) {
+    if let Some(words) = words.get_mut(..at).and_then(|words| words.last_chunk_mut::<{ 2 * GROUP }>()) {
         // SAFETY: the reference is to 16 bytes; the store asks for no alignment.
         unsafe { _mm_storeu_si128(words.as_mut_ptr().cast(), _mm_shuffle_epi8(low, shuffle)) }
     }
-    at - set.count_ones() as usize
+    at - 2 * set.count_ones() as usize
 }
 
 /// One raw-bit pass: `bits` (0…16) of each lane from the bottom of `raw`.
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
-fn give_raw(x: &mut __m256i, bits: __m256i, raw: __m256i, words: &mut [u16], at: usize) -> usize {
+fn give_raw(x: &mut __m256i, bits: __m256i, raw: __m256i, words: &mut [u8], at: usize) -> usize {
     let excess = _mm256_srlv_epi32(*x, _mm256_sub_epi32(_mm256_set1_epi32(32), bits));
     let fits = _mm256_cmpeq_epi32(excess, _mm256_setzero_si256());
     let at = give(*x, !lanes(fits), words, at);
@@ -190,7 +190,7 @@ impl Chosen {
     /// The token step.
     #[inline]
     #[target_feature(enable = "avx2,popcnt")]
-    fn take(&self, x: &mut __m256i, words: &mut [u16], at: usize) -> usize {
+    fn take(&self, x: &mut __m256i, words: &mut [u8], at: usize) -> usize {
         let frequency = _mm256_and_si256(self.upper, _mm256_set1_epi32(0x1FFF));
         // Both have at most 13 bits: signed comparisons will do, here and below.
         let fits = _mm256_cmpgt_epi32(frequency, _mm256_srli_epi32(*x, 20));

@@ -8,15 +8,17 @@ use crate::kernel::Kernel;
 use crate::kernel::encode::Input;
 use crate::kernel::encode::lane::{with_avx512, with_vectors};
 
-/// Elements of a unit, the smallest block.
+/// Elements of a small unit, the smallest block.
 pub const UNIT: usize = 32;
+/// Elements of a large unit: fewer sums where blocks are no smaller.
+pub const LARGE_UNIT: usize = 128;
 
 /// Σ |next − reference| over a unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UnitSum {
     /// Whether any element differs from its reference (is not zero).
     pub nonzero: bool,
-    /// The sum is `sum` · 2^`exponent`; below 2^31.
+    /// The sum is `sum` · 2^`exponent`; at most 2^31.
     pub sum: u32,
     /// See `sum`.
     pub exponent: i16,
@@ -112,13 +114,20 @@ pub(super) fn smallest(input: &Input<'_>) -> u32 {
     if input.reference.is_empty() && input.profiles.is_empty() { 0 } else { SMALLEST }
 }
 
-/// Appends the sum of each 32 elements whose `shift` low bits are dropped.
-pub fn distances(kernel: Kernel, format: ValueFormat, shift: u32, input: &Input<'_>, out: &mut Vec<UnitSum>) {
+/// Appends the sum of each unit of elements whose `shift` low bits are dropped; units are `LARGE_UNIT` or `UNIT` elements.
+pub fn distances(
+    kernel: Kernel,
+    format: ValueFormat,
+    shift: u32,
+    large: bool,
+    input: &Input<'_>,
+    out: &mut Vec<UnitSum>,
+) {
     let input = &checked(input, format.width());
     let count = input.next.len() / format.width();
-    out.reserve(count.div_ceil(UNIT));
-    if with_avx512!(kernel, (), distances(format, shift, input, out)).is_none() {
-        portable(kernel, format, shift, input, out);
+    out.reserve(count.div_ceil(if large { LARGE_UNIT } else { UNIT }));
+    if with_avx512!(kernel, (), distances(format, shift, large, input, out)).is_none() {
+        portable(kernel, format, shift, large, input, out);
     }
 }
 
@@ -132,30 +141,41 @@ fn checked<'a>(input: &Input<'a>, width: usize) -> Input<'a> {
 }
 
 /// The scalar twin.
-pub(super) fn portable(kernel: Kernel, format: ValueFormat, shift: u32, input: &Input<'_>, out: &mut Vec<UnitSum>) {
-    with_vectors!(kernel, formats, formats_avx2, (format, shift, input, out));
+pub(super) fn portable(
+    kernel: Kernel,
+    format: ValueFormat,
+    shift: u32,
+    large: bool,
+    input: &Input<'_>,
+    out: &mut Vec<UnitSum>,
+) {
+    if large {
+        with_vectors!(kernel, formats::<LARGE_UNIT>, formats_avx2::<LARGE_UNIT>, (format, shift, input, out));
+    } else {
+        with_vectors!(kernel, formats::<UNIT>, formats_avx2::<UNIT>, (format, shift, input, out));
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn formats_avx2(format: ValueFormat, shift: u32, input: &Input<'_>, out: &mut Vec<UnitSum>) {
-    formats(format, shift, input, out);
+fn formats_avx2<const UNIT: usize>(format: ValueFormat, shift: u32, input: &Input<'_>, out: &mut Vec<UnitSum>) {
+    formats::<UNIT>(format, shift, input, out);
 }
 
 #[inline(always)]
 #[allow(clippy::cast_possible_wrap, clippy::cast_precision_loss)]
-fn formats(format: ValueFormat, shift: u32, input: &Input<'_>, out: &mut Vec<UnitSum>) {
+fn formats<const UNIT: usize>(format: ValueFormat, shift: u32, input: &Input<'_>, out: &mut Vec<UnitSum>) {
     let half = |b: &[u8]| b.first_chunk().map_or(0, |b| u16::from_le_bytes(*b));
     match format {
-        ValueFormat::Byte(values) => units::<1>(input, out, |b| {
+        ValueFormat::Byte(values) => units::<1, UNIT>(input, out, |b| {
             let u = b.first().copied().unwrap_or(0) >> (shift & 7);
             (u.into(), values[usize::from(u << (shift & 7))])
         }),
-        ValueFormat::Bf16 => units::<2>(input, out, |b| {
+        ValueFormat::Bf16 => units::<2, UNIT>(input, out, |b| {
             let u = u32::from(half(b) >> (shift & 15)) << (shift & 15);
             (u, f32::from_bits(u << 16))
         }),
-        ValueFormat::F16 => units::<2>(input, out, |b| {
+        ValueFormat::F16 => units::<2, UNIT>(input, out, |b| {
             let u = u32::from(half(b) >> (shift & 15)) << (shift & 15);
             let (magnitude, sign) = (u & 0x7FFF, (u & 0x8000) << 16);
             // Exponents 31 become 255; subnormals are 2^−24 times an integer.
@@ -163,7 +183,7 @@ fn formats(format: ValueFormat, shift: u32, input: &Input<'_>, out: &mut Vec<Uni
             let small = (magnitude as i32 as f32 * f32::from_bits((127 - 24) << 23)).to_bits();
             (u, f32::from_bits(sign | if magnitude < 0x400 { small } else { normal }))
         }),
-        ValueFormat::F32 => units::<4>(input, out, |b| {
+        ValueFormat::F32 => units::<4, UNIT>(input, out, |b| {
             let u = b.first_chunk().map_or(0, |b| u32::from_le_bytes(*b)) >> (shift & 31) << (shift & 31);
             (u, f32::from_bits(u))
         }),
@@ -172,7 +192,11 @@ fn formats(format: ValueFormat, shift: u32, input: &Input<'_>, out: &mut Vec<Uni
 
 /// The units of elements of `W` bytes; `value` gives a pattern without the bits dropped, and what it stands for.
 #[inline(always)]
-fn units<const W: usize>(input: &Input<'_>, out: &mut Vec<UnitSum>, value: impl Fn(&[u8]) -> (u32, f32) + Copy) {
+fn units<const W: usize, const UNIT: usize>(
+    input: &Input<'_>,
+    out: &mut Vec<UnitSum>,
+    value: impl Fn(&[u8]) -> (u32, f32) + Copy,
+) {
     let smallest = smallest(input);
     let counts = |d: u32| if d >= smallest && d < INFINITE { d } else { 0 };
     let mut profiles = input.profiles.chunks(UNIT);
@@ -210,12 +234,12 @@ fn units<const W: usize>(input: &Input<'_>, out: &mut Vec<UnitSum>, value: impl 
 /// The sum of distances, given as bits of binary32.
 #[inline(always)]
 #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)]
-fn sum(distances: &[u32; UNIT], nonzero: bool) -> UnitSum {
+fn sum<const UNIT: usize>(distances: &[u32; UNIT], nonzero: bool) -> UnitSum {
     let top = distances.iter().copied().max().unwrap_or(0) >> 23;
     if top == 0 {
         return UnitSum { nonzero, sum: 0, exponent: 0 };
     }
-    // 25 bits below the largest one's leading bit. Zeros count as less than the smallest distance of all, nothing next to those that count.
-    let sum = distances.iter().map(|&d| (((d & 0x7F_FFFF) | 0x80_0000) << 2) >> (top - (d >> 23)).min(31)).sum();
-    UnitSum { nonzero, sum, exponent: top as i16 - 127 - 25 }
+    // 23 bits below the largest one's leading bit. Zeros count as less than the smallest distance of all, nothing next to those that count.
+    let sum = distances.iter().map(|&d| ((d & 0x7F_FFFF) | 0x80_0000) >> (top - (d >> 23)).min(31)).sum();
+    UnitSum { nonzero, sum, exponent: top as i16 - 127 - 23 }
 }

@@ -84,7 +84,7 @@ lane!(u64, i64);
 
 /// Runs code compiled for the instruction set of `kernel`: the portable code again, where the compiler may use wider vectors.
 macro_rules! with_vectors {
-    ($kernel:expr, $name:ident, $name_avx2:ident, ($($argument:expr),*)) => {
+    ($kernel:expr, $name:path, $name_avx2:path, ($($argument:expr),*)) => {
         match $kernel {
             #[cfg(target_arch = "x86_64")]
             Kernel::Avx2 | Kernel::Avx512 if Kernel::Avx2.available() => {

@@ -8,6 +8,7 @@ mod lane;
 mod lengths;
 mod mask;
 mod plain;
+mod prefetch;
 mod rans;
 mod table;
 #[cfg(test)]
@@ -18,9 +19,10 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 
-pub use distance::{UNIT, UnitSum, ValueFormat, distances};
+pub use distance::{LARGE_UNIT, UNIT, UnitSum, ValueFormat, distances};
 pub use lengths::{LengthKind, Lengths};
 pub use plain::Plains;
+pub use prefetch::prefetch;
 pub use rans::Coder;
 pub use table::StepTable;
 

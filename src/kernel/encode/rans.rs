@@ -14,15 +14,15 @@ const SLACK: usize = 8;
 pub struct Coder<'a> {
     pub(super) states: [u32; LANES],
     lanes: usize,
-    /// Words stand at the end, from `at` on, in decoding order.
-    words: &'a mut Vec<u16>,
+    /// Words stand at the end, from byte `at` on, in decoding order.
+    words: &'a mut Vec<u8>,
     at: usize,
 }
 
 impl<'a> Coder<'a> {
     /// 2^`log2` lanes (0…5) in their initial state; `words` is room to work in, of any length and content.
     #[must_use]
-    pub fn new(log2: u8, words: &'a mut Vec<u16>) -> Self {
+    pub fn new(log2: u8, words: &'a mut Vec<u8>) -> Self {
         Self { states: [STATE_LOW; LANES], lanes: 1 << log2.min(5), at: words.len(), words }
     }
 
@@ -36,7 +36,7 @@ impl<'a> Coder<'a> {
             Raws::U64(raws) => (4, raws.len()),
         };
         let steps = steps.get(..there.min(steps.len())).unwrap_or(&[]);
-        self.reserve(steps.len() * (1 + passes) + SLACK);
+        self.reserve(2 * (steps.len() * (1 + passes) + SLACK));
         // The last row may be short: it is left to the scalar code, and comes first.
         let whole = steps.len() / LANES * LANES;
         let (rows, rest) = steps.split_at(whole);
@@ -67,7 +67,7 @@ impl<'a> Coder<'a> {
         self.at = with_vectors!(kernel, widths, widths_bmi2, (states, words, self.at, table, steps, raws));
     }
 
-    /// Makes room for `count` words.
+    /// Makes room for `count` bytes.
     fn reserve(&mut self, count: usize) {
         if self.at < count {
             let more = count.max(self.words.len());
@@ -83,7 +83,7 @@ impl<'a> Coder<'a> {
     /// Bytes of states and words.
     #[must_use]
     pub fn length(&self) -> usize {
-        4 * self.lanes + 2 * (self.words.len() - self.at)
+        4 * self.lanes + self.words.len() - self.at
     }
 
     /// Appends the states and the words in decoding order.
@@ -92,14 +92,7 @@ impl<'a> Coder<'a> {
         for x in &self.states[..self.lanes] {
             out.extend_from_slice(&x.to_le_bytes());
         }
-        let words = self.words.get(self.at..).unwrap_or(&[]);
-        let start = out.len();
-        out.resize(start + 2 * words.len(), 0);
-        if let Some(bytes) = out.get_mut(start..) {
-            for (bytes, word) in bytes.chunks_exact_mut(2).zip(words) {
-                bytes.copy_from_slice(&word.to_le_bytes());
-            }
-        }
+        out.extend_from_slice(self.words.get(self.at..).unwrap_or(&[]));
     }
 }
 
@@ -107,7 +100,7 @@ impl<'a> Coder<'a> {
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn widths_bmi2(
     states: &mut [u32],
-    words: &mut [u16],
+    words: &mut [u8],
     at: usize,
     table: &StepTable,
     steps: &[u16],
@@ -117,7 +110,7 @@ fn widths_bmi2(
 }
 
 #[inline(always)]
-fn widths(states: &mut [u32], words: &mut [u16], at: usize, table: &StepTable, steps: &[u16], raws: Raws<'_>) -> usize {
+fn widths(states: &mut [u32], words: &mut [u8], at: usize, table: &StepTable, steps: &[u16], raws: Raws<'_>) -> usize {
     match raws {
         Raws::None => rows::<u8, 0>(states, words, at, table, steps, &[]),
         Raws::U16(raws) => rows::<u16, 1>(states, words, at, table, steps, raws),
@@ -130,7 +123,7 @@ fn widths(states: &mut [u32], words: &mut [u16], at: usize, table: &StepTable, s
 #[inline(always)]
 fn rows<R: Lane, const PASSES: u32>(
     states: &mut [u32],
-    words: &mut [u16],
+    words: &mut [u8],
     mut at: usize,
     table: &StepTable,
     steps: &[u16],
@@ -174,7 +167,7 @@ fn rows<R: Lane, const PASSES: u32>(
 #[inline(always)]
 fn take_row<R: Lane, const PASSES: u32, const N: usize>(
     states: &mut [u32; N],
-    words: &mut [u16],
+    words: &mut [u8],
     mut at: usize,
     table: &StepTable,
     steps: &[u16; N],
@@ -205,19 +198,19 @@ fn take_row<R: Lane, const PASSES: u32, const N: usize>(
 /// Gives out a word of a state if `over`.
 #[inline(always)]
 #[allow(clippy::cast_possible_truncation)]
-fn give(x: &mut u32, words: &mut [u16], at: usize, over: bool) -> usize {
+fn give(x: &mut u32, words: &mut [u8], at: usize, over: bool) -> usize {
     // Written in any case: what is not given out is overwritten by what is.
-    if let Some(word) = words.get_mut(at.wrapping_sub(1)) {
-        *word = *x as u16;
+    if let Some(word) = words.get_mut(..at).and_then(|words| words.last_chunk_mut()) {
+        *word = (*x as u16).to_le_bytes();
     }
     *x >>= u32::from(over) * 16;
-    at - usize::from(over)
+    at - 2 * usize::from(over)
 }
 
 /// Raw bits 16 · pass … 16 · pass + 15 of a lane, as many of them as there are.
 #[inline(always)]
 #[allow(clippy::cast_possible_truncation)]
-fn give_raw<R: Lane>(x: &mut u32, words: &mut [u16], at: usize, entry: u64, raw: R, pass: u32) -> usize {
+fn give_raw<R: Lane>(x: &mut u32, words: &mut [u8], at: usize, entry: u64, raw: R, pass: u32) -> usize {
     let bits = (entry >> RAW_BITS) as u32 & 0x7F;
     let bits = bits.saturating_sub(16 * pass).min(16);
     let value = (raw >> (16 * pass)).low() & ((1 << bits) - 1);
@@ -229,7 +222,7 @@ fn give_raw<R: Lane>(x: &mut u32, words: &mut [u16], at: usize, entry: u64, raw:
 /// The token step of a lane.
 #[inline(always)]
 #[allow(clippy::cast_possible_truncation)]
-fn give_token(x: &mut u32, words: &mut [u16], at: usize, entry: u64) -> usize {
+fn give_token(x: &mut u32, words: &mut [u8], at: usize, entry: u64) -> usize {
     let frequency = (entry >> FREQUENCY) as u32 & 0x1FFF;
     let cumulative = (entry >> CUMULATIVE) as u32;
     let at = give(x, words, at, *x >> 20 >= frequency);

@@ -109,14 +109,14 @@ fn distances_are_those_of_the_scalar_code() {
             let Some(format) = ValueFormat::of(element) else { continue };
             let case = Case::new(&mut random, format.width());
             let shift = if format.width() > 1 { random.below(5) as u32 * (round % 2) as u32 } else { 0 };
-            for reference in [false, true] {
+            for (reference, large) in [(false, false), (true, false), (false, true), (true, true)] {
                 let run = |kernel| {
                     let mut out = Vec::new();
-                    distances(kernel, format, shift, &case.input(reference), &mut out);
+                    distances(kernel, format, shift, large, &case.input(reference), &mut out);
                     out
                 };
                 for kernel in others() {
-                    assert_eq!(run(kernel), run(Kernel::Scalar), "{kernel:?} {element:?} {reference}");
+                    assert_eq!(run(kernel), run(Kernel::Scalar), "{kernel:?} {element:?} {reference} {large}");
                 }
             }
         }
@@ -301,7 +301,7 @@ fn lanes_give_back_what_they_took() {
             phases.push((steps, raws));
         }
         let run = |kernel| {
-            let mut words = vec![0xAAAA; random_length(round)];
+            let mut words = vec![0xAA; random_length(round)];
             let mut coder = Coder::new(log2, &mut words);
             for (steps, raws) in phases.iter().rev() {
                 // Two calls, the later elements first.

@@ -13,19 +13,35 @@ const F32: u8 = 2;
 
 /// Twin of [`portable`].
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2,popcnt")]
-pub(in super::super) fn distances(format: ValueFormat, shift: u32, input: &Input<'_>, out: &mut Vec<UnitSum>) {
-    match format {
-        ValueFormat::Byte(_) => portable(Kernel::Avx2, format, shift, input, out),
-        ValueFormat::Bf16 => units::<BF16>(format, shift, input, out),
-        ValueFormat::F16 => units::<F16>(format, shift, input, out),
-        ValueFormat::F32 => units::<F32>(format, shift, input, out),
+pub(in super::super) fn distances(
+    format: ValueFormat,
+    shift: u32,
+    large: bool,
+    input: &Input<'_>,
+    out: &mut Vec<UnitSum>,
+) {
+    match (format, large) {
+        (ValueFormat::Byte(_), _) => portable(Kernel::Avx2, format, shift, large, input, out),
+        (ValueFormat::Bf16, false) => units::<BF16, 1>(format, shift, input, out),
+        (ValueFormat::Bf16, true) => units::<BF16, 4>(format, shift, input, out),
+        (ValueFormat::F16, false) => units::<F16, 1>(format, shift, input, out),
+        (ValueFormat::F16, true) => units::<F16, 4>(format, shift, input, out),
+        (ValueFormat::F32, false) => units::<F32, 1>(format, shift, input, out),
+        (ValueFormat::F32, true) => units::<F32, 4>(format, shift, input, out),
     }
 }
 
+/// Units of `ROWS` · 32 elements.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2,popcnt")]
-fn units<const FORMAT: u8>(format: ValueFormat, shift: u32, input: &Input<'_>, out: &mut Vec<UnitSum>) {
-    let bytes = UNIT * format.width();
+fn units<const FORMAT: u8, const ROWS: usize>(
+    format: ValueFormat,
+    shift: u32,
+    input: &Input<'_>,
+    out: &mut Vec<UnitSum>,
+) {
+    let row = UNIT * format.width();
+    let bytes = ROWS * row;
     let smallest = smallest(input);
     let whole = input.next.len() / bytes;
     #[allow(clippy::cast_possible_wrap)]
@@ -34,61 +50,72 @@ fn units<const FORMAT: u8>(format: ValueFormat, shift: u32, input: &Input<'_>, o
     } else {
         _mm512_set1_epi16((u16::MAX >> shift << shift) as i16)
     };
+    let counts = |d: __m512| {
+        let bits = _mm512_and_si512(_mm512_castps_si512(d), _mm512_set1_epi32(0x7FFF_FFFF));
+        // From `smallest` to below `INFINITE`, by one unsigned comparison.
+        #[allow(clippy::cast_possible_wrap)]
+        let above = _mm512_sub_epi32(bits, _mm512_set1_epi32(smallest as i32));
+        #[allow(clippy::cast_possible_wrap)]
+        let inside = _mm512_cmplt_epu32_mask(above, _mm512_set1_epi32((INFINITE - smallest) as i32));
+        _mm512_maskz_mov_epi32(inside, bits)
+    };
     let mut references = input.reference.chunks_exact(bytes);
     for (unit, next) in input.next.chunks_exact(bytes).enumerate() {
         let reference = references.next();
-        let (a, u) = values::<FORMAT>(next, keep);
-        let (mut d, differ) = match reference {
-            Some(reference) => {
-                let (b, v) = values::<FORMAT>(reference, keep);
-                let d = [_mm512_sub_ps(a[0], b[0]), _mm512_sub_ps(a[1], b[1])];
-                (d, [_mm512_xor_si512(u[0], v[0]), _mm512_xor_si512(u[1], v[1])])
+        let mut distances = [[_mm512_setzero_si512(); 2]; ROWS];
+        let mut differ = _mm512_setzero_si512();
+        let mut top = _mm512_setzero_si512();
+        for (k, distance) in distances.iter_mut().enumerate() {
+            let (a, u) = values::<FORMAT>(&next[k * row..(k + 1) * row], keep);
+            let mut d = a;
+            let mut v = [_mm512_setzero_si512(); 2];
+            if let Some(reference) = reference {
+                let (b, of_reference) = values::<FORMAT>(&reference[k * row..(k + 1) * row], keep);
+                v = of_reference;
+                d = [_mm512_sub_ps(a[0], b[0]), _mm512_sub_ps(a[1], b[1])];
             }
-            None => (a, u),
-        };
-        let counts = |d: __m512| {
-            let bits = _mm512_and_si512(_mm512_castps_si512(d), _mm512_set1_epi32(0x7FFF_FFFF));
-            // From `smallest` to below `INFINITE`, by one unsigned comparison.
-            #[allow(clippy::cast_possible_wrap)]
-            let above = _mm512_sub_epi32(bits, _mm512_set1_epi32(smallest as i32));
-            #[allow(clippy::cast_possible_wrap)]
-            let inside = _mm512_cmplt_epu32_mask(above, _mm512_set1_epi32((INFINITE - smallest) as i32));
-            _mm512_maskz_mov_epi32(inside, bits)
-        };
-        if !input.profiles.is_empty() {
-            let w = weights::<FORMAT>(input.profiles, unit * UNIT);
-            d = [
-                _mm512_mul_ps(_mm512_castsi512_ps(counts(d[0])), w[0]),
-                _mm512_mul_ps(_mm512_castsi512_ps(counts(d[1])), w[1]),
-            ];
+            // differ | (u ^ v).
+            differ = _mm512_ternarylogic_epi32::<0xF6>(differ, u[0], v[0]);
+            differ = _mm512_ternarylogic_epi32::<0xF6>(differ, u[1], v[1]);
+            if !input.profiles.is_empty() {
+                let w = weights::<FORMAT>(input.profiles, (unit * ROWS + k) * UNIT);
+                d = [
+                    _mm512_mul_ps(_mm512_castsi512_ps(counts(d[0])), w[0]),
+                    _mm512_mul_ps(_mm512_castsi512_ps(counts(d[1])), w[1]),
+                ];
+            }
+            *distance = [counts(d[0]), counts(d[1])];
+            top = _mm512_max_epu32(top, _mm512_max_epu32(distance[0], distance[1]));
         }
-        let d = [counts(d[0]), counts(d[1])];
-        let nonzero = _mm512_test_epi32_mask(_mm512_or_si512(differ[0], differ[1]), _mm512_set1_epi32(-1)) != 0;
-        let top = _mm512_reduce_max_epu32(_mm512_max_epu32(d[0], d[1])) >> 23;
+        let nonzero = _mm512_test_epi32_mask(differ, differ) != 0;
+        let top = _mm512_reduce_max_epu32(top) >> 23;
         if top == 0 {
             out.push(UnitSum { nonzero, sum: 0, exponent: 0 });
             continue;
         }
-        let aligned = |d: __m512i| {
-            let mantissa = _mm512_and_si512(d, _mm512_set1_epi32(0x7F_FFFF));
-            let significand = _mm512_slli_epi32(_mm512_or_si512(mantissa, _mm512_set1_epi32(0x80_0000)), 2);
-            // A shift by 32 or more makes zero, and so does one by 31, where the scalar twin stops.
-            #[allow(clippy::cast_possible_wrap)]
-            let shift = _mm512_sub_epi32(_mm512_set1_epi32(top as i32), _mm512_srli_epi32(d, 23));
-            _mm512_srlv_epi32(significand, shift)
-        };
-        let sum = _mm512_reduce_add_epi32(_mm512_add_epi32(aligned(d[0]), aligned(d[1])));
+        #[allow(clippy::cast_possible_wrap)]
+        let tops = _mm512_set1_epi32(top as i32);
+        let mut sum = _mm512_setzero_si512();
+        for d in distances.as_flattened() {
+            // (d & 0x7F_FFFF) | 0x80_0000. A shift by 32 or more makes zero, and so does one by 31, where the scalar twin stops.
+            let significand =
+                _mm512_ternarylogic_epi32::<0xF8>(_mm512_set1_epi32(0x80_0000), *d, _mm512_set1_epi32(0x7F_FFFF));
+            let shift = _mm512_sub_epi32(tops, _mm512_srli_epi32(*d, 23));
+            sum = _mm512_add_epi32(sum, _mm512_srlv_epi32(significand, shift));
+        }
         #[allow(clippy::cast_sign_loss, clippy::cast_possible_truncation)]
-        out.push(UnitSum { nonzero, sum: sum as u32, exponent: top as i16 - 127 - 25 });
+        let sum = _mm512_reduce_add_epi32(sum) as u32;
+        #[allow(clippy::cast_possible_truncation)]
+        out.push(UnitSum { nonzero, sum, exponent: top as i16 - 127 - 23 });
     }
     let rest = input.next.get(whole * bytes..).unwrap_or(&[]);
     if !rest.is_empty() {
         let rest = Input {
             next: rest,
             reference: input.reference.get(whole * bytes..).unwrap_or(&[]),
-            profiles: input.profiles.get(whole * UNIT..).unwrap_or(&[]),
+            profiles: input.profiles.get(whole * ROWS * UNIT..).unwrap_or(&[]),
         };
-        portable(Kernel::Avx2, format, shift, &rest, out);
+        portable(Kernel::Avx2, format, shift, ROWS > 1, &rest, out);
     }
 }
 

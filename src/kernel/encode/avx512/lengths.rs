@@ -15,23 +15,27 @@ pub(in super::super) fn lengths(
     symbols: &mut Symbols,
 ) -> bool {
     match (p.kind, p.width) {
-        (LengthKind::Float, 2) => symbols.count = run16(p, bins, input, pieces, symbols),
-        (LengthKind::Float, 4) => symbols.count = run32(p, bins, input, pieces, symbols),
+        (LengthKind::Float, 2) if p.shift == 0 => symbols.count = run16::<false>(p, bins, input, pieces, symbols),
+        (LengthKind::Float, 2) => symbols.count = run16::<true>(p, bins, input, pieces, symbols),
+        (LengthKind::Float, 4) if p.shift == 0 => symbols.count = run32::<false>(p, bins, input, pieces, symbols),
+        (LengthKind::Float, 4) => symbols.count = run32::<true>(p, bins, input, pieces, symbols),
         _ => return false,
     }
     true
 }
 
 /// What residuals of 16-bit floats need.
+///
+/// `SHIFTED`: low bits are dropped.
 #[derive(Clone, Copy)]
-pub(super) struct Residuals16 {
+pub(super) struct Residuals16<const SHIFTED: bool> {
     keep: __m512i,
     shift: __m128i,
     mantissa: __m128i,
     exponents: __m512i,
 }
 
-impl Residuals16 {
+impl<const SHIFTED: bool> Residuals16<SHIFTED> {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
     #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)]
@@ -49,15 +53,15 @@ impl Residuals16 {
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(super) fn z(&self, next: __m512i, reference: __m512i) -> __m512i {
         let top = _mm512_set1_epi16(i16::MIN);
-        let next = _mm512_and_si512(next, self.keep);
-        let reference = _mm512_and_si512(reference, self.keep);
+        let kept = |u: __m512i| if SHIFTED { _mm512_and_si512(u, self.keep) } else { u };
+        let (next, reference) = (kept(next), kept(reference));
         let sign = _mm512_srai_epi16(reference, 15);
         // u ^ (sign | top).
-        let order =
-            |u: __m512i, sign: __m512i| _mm512_and_si512(_mm512_ternarylogic_epi32::<0x1E>(u, sign, top), self.keep);
+        let order = |u: __m512i, sign: __m512i| kept(_mm512_ternarylogic_epi32::<0x1E>(u, sign, top));
         let d = _mm512_sub_epi16(order(next, _mm512_srai_epi16(next, 15)), order(reference, sign));
         let o = _mm512_sub_epi16(_mm512_xor_si512(d, sign), sign);
-        _mm512_xor_si512(_mm512_slli_epi16(_mm512_sra_epi16(o, self.shift), 1), _mm512_srai_epi16(o, 15))
+        let dropped = if SHIFTED { _mm512_sra_epi16(o, self.shift) } else { o };
+        _mm512_xor_si512(_mm512_add_epi16(dropped, dropped), _mm512_srai_epi16(o, 15))
     }
 
     /// −4 · max(E, 1) of 32 references.
@@ -88,9 +92,15 @@ pub(super) fn token16(z: __m512i) -> __m512i {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi2,popcnt")]
 #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)]
-fn run16(p: &Lengths, bins: &Bins<'_>, input: &Input<'_>, pieces: &[Piece], symbols: &mut Symbols) -> usize {
+fn run16<const SHIFTED: bool>(
+    p: &Lengths,
+    bins: &Bins<'_>,
+    input: &Input<'_>,
+    pieces: &[Piece],
+    symbols: &mut Symbols,
+) -> usize {
     let Symbols { steps, raws16, .. } = symbols;
-    let residuals = Residuals16::new(p);
+    let residuals = Residuals16::<SHIFTED>::new(p);
     let map = Map::new(bins);
     let high = _mm512_set1_epi16(bins.high as i16);
     let mut at = 0;
@@ -116,7 +126,13 @@ fn run16(p: &Lengths, bins: &Bins<'_>, input: &Input<'_>, pieces: &[Piece], symb
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi2,popcnt")]
 #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)]
-fn run32(p: &Lengths, bins: &Bins<'_>, input: &Input<'_>, pieces: &[Piece], symbols: &mut Symbols) -> usize {
+fn run32<const SHIFTED: bool>(
+    p: &Lengths,
+    bins: &Bins<'_>,
+    input: &Input<'_>,
+    pieces: &[Piece],
+    symbols: &mut Symbols,
+) -> usize {
     let Symbols { steps, raws32, .. } = symbols;
     let map = Map::new(bins);
     let keep = _mm512_set1_epi32((u32::MAX >> p.shift << p.shift) as i32);
@@ -131,14 +147,14 @@ fn run32(p: &Lengths, bins: &Bins<'_>, input: &Input<'_>, pieces: &[Piece], symb
         // Bin and token of 16 elements, and the raw bits.
         let half = |next: &[u8], reference: &[u8], profile: __m256i| {
             let top = _mm512_set1_epi32(i32::MIN);
-            let next = _mm512_and_si512(load(next), keep);
-            let reference = _mm512_and_si512(load(reference), keep);
+            let kept = |u: __m512i| if SHIFTED { _mm512_and_si512(u, keep) } else { u };
+            let (next, reference) = (kept(load(next)), kept(load(reference)));
             let sign = _mm512_srai_epi32(reference, 31);
-            let order =
-                |u: __m512i, sign: __m512i| _mm512_and_si512(_mm512_ternarylogic_epi32::<0x1E>(u, sign, top), keep);
+            let order = |u: __m512i, sign: __m512i| kept(_mm512_ternarylogic_epi32::<0x1E>(u, sign, top));
             let d = _mm512_sub_epi32(order(next, _mm512_srai_epi32(next, 31)), order(reference, sign));
             let o = _mm512_sub_epi32(_mm512_xor_si512(d, sign), sign);
-            let z = _mm512_xor_si512(_mm512_slli_epi32(_mm512_sra_epi32(o, shift), 1), _mm512_srai_epi32(o, 31));
+            let dropped = if SHIFTED { _mm512_sra_epi32(o, shift) } else { o };
+            let z = _mm512_xor_si512(_mm512_add_epi32(dropped, dropped), _mm512_srai_epi32(o, 31));
             // With the leading one at the top: it and two bits below it, and bit 0 of z.
             let zeros = _mm512_lzcnt_epi32(z);
             let bits = _mm512_srli_epi32(_mm512_sllv_epi32(z, zeros), 28);

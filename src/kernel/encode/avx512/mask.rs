@@ -21,7 +21,7 @@ pub(in super::super) fn masks(
         return false;
     }
     let Symbols { steps, raws16, count, .. } = symbols;
-    let residuals = Residuals16::new(p);
+    let residuals = Residuals16::<true>::new(p);
     let keep = _mm512_set1_epi16((u16::MAX >> p.shift << p.shift) as i16);
     let zero = _mm512_setzero_si512();
     let (mask_high, high) = (_mm512_set1_epi16(bins.0.high as i16), _mm512_set1_epi16(bins.1.high as i16));

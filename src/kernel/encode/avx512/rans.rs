@@ -14,7 +14,7 @@ type Pair = [__m512i; 2];
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi2,popcnt")]
 pub(in super::super) fn rows(
     states: &mut [u32; LANES],
-    words: &mut [u16],
+    words: &mut [u8],
     mut at: usize,
     table: &StepTable,
     steps: &[u16],
@@ -73,37 +73,35 @@ pub(in super::super) fn rows(
     at
 }
 
-/// Gives out the marked words of the lanes, lane 0 lowest.
+/// Gives out words of the lanes that are over their limits, lane 0's lowest; then these lanes without them, and where the words begin.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi2,popcnt")]
-fn give(x: Pair, marked: __mmask32, words: &mut [u16], at: usize) -> usize {
+fn give(x: Pair, limits: Pair, words: &mut [u8], at: usize) -> (Pair, usize) {
+    let over = [_mm512_cmpgt_epu32_mask(x[0], limits[0]), _mm512_cmpgt_epu32_mask(x[1], limits[1])];
+    // Even lanes to even bits, odd lanes to odd ones.
+    let marked = _pdep_u32(over[0].into(), 0x5555_5555) | _pdep_u32(over[1].into(), 0xAAAA_AAAA);
     let word = _mm512_mask_blend_epi16(0xAAAA_AAAA, x[0], _mm512_slli_epi32(x[1], 16));
     let word = _mm512_maskz_compress_epi16(marked, word);
     let count = marked.count_ones() as usize;
-    let start = at.wrapping_sub(count);
+    let start = at.wrapping_sub(2 * count);
     if let Some(words) = words.get_mut(start..at) {
-        #[allow(clippy::cast_possible_truncation)]
-        let mask = ((1u64 << count) - 1) as u32;
-        // SAFETY: the mask has a bit for each of the `count` words of the slice; no other word is written.
-        unsafe { _mm512_mask_storeu_epi16(words.as_mut_ptr().cast(), mask, word) };
+        // SAFETY: the mask has a bit for each of the `count` words that the slice's 2 · `count` bytes hold; nothing else is written.
+        unsafe { _mm512_mask_storeu_epi16(words.as_mut_ptr().cast(), _bzhi_u32(u32::MAX, count as u32), word) };
     }
-    start
+    let kept = [_mm512_mask_srli_epi32::<16>(x[0], over[0], x[0]), _mm512_mask_srli_epi32::<16>(x[1], over[1], x[1])];
+    (kept, start)
 }
 
 /// One raw-bit pass: `bits` (0…16) of each lane from the bottom of `raw`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi2,popcnt")]
-fn give_raw(x: &mut Pair, bits: Pair, raw: Pair, words: &mut [u16], at: usize) -> usize {
-    let excess = |x, bits| _mm512_srlv_epi32(x, _mm512_sub_epi32(_mm512_set1_epi32(32), bits));
-    let over = [excess(x[0], bits[0]), excess(x[1], bits[1])];
-    // What is over has at most 16 bits.
-    let marked = _mm512_or_si512(over[0], _mm512_slli_epi32(over[1], 16));
-    let at = give(*x, _mm512_test_epi16_mask(marked, marked), words, at);
+fn give_raw(x: &mut Pair, bits: Pair, raw: Pair, words: &mut [u8], at: usize) -> usize {
     let ones = _mm512_set1_epi32(-1);
-    for ((x, over), (bits, raw)) in x.iter_mut().zip(over).zip(bits.into_iter().zip(raw)) {
-        let kept = _mm512_mask_srli_epi32::<16>(*x, _mm512_test_epi32_mask(over, over), *x);
+    let (kept, at) = give(*x, [_mm512_srlv_epi32(ones, bits[0]), _mm512_srlv_epi32(ones, bits[1])], words, at);
+    for k in 0..2 {
         // kept << bits | (raw & !(ones << bits)).
-        *x = _mm512_ternarylogic_epi32::<0xF4>(_mm512_sllv_epi32(kept, bits), raw, _mm512_sllv_epi32(ones, bits));
+        let value = _mm512_sllv_epi32(ones, bits[k]);
+        x[k] = _mm512_ternarylogic_epi32::<0xF4>(_mm512_sllv_epi32(kept[k], bits[k]), raw[k], value);
     }
     at
 }
@@ -131,10 +129,7 @@ impl Chosen {
     #[target_feature(enable = "avx512f")]
     fn upper(&self) -> Pair {
         let [a, b, c, d] = self.0;
-        [
-            _mm512_mask_blend_epi32(0xAAAA, _mm512_srli_epi64(a, 32), c),
-            _mm512_mask_blend_epi32(0xAAAA, _mm512_srli_epi64(b, 32), d),
-        ]
+        [odd_halves(c, a), odd_halves(d, b)]
     }
 
     /// Whether any lane has raw bits.
@@ -157,23 +152,19 @@ impl Chosen {
     /// The token step.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi2,popcnt")]
-    fn take(&self, x: &mut Pair, words: &mut [u16], at: usize) -> usize {
+    fn take(&self, x: &mut Pair, words: &mut [u8], at: usize) -> usize {
         let [a, b, c, d] = self.0;
         let upper = self.upper();
-        let frequency = upper.map(|u| _mm512_and_si512(u, _mm512_set1_epi32(0x1FFF)));
-        let high = x.map(|x| _mm512_srli_epi32(x, 20));
-        // Both have at most 13 bits.
-        let merge = |v: Pair| _mm512_or_si512(v[0], _mm512_slli_epi32(v[1], 16));
-        let at = give(*x, _mm512_cmpge_epu16_mask(merge(high), merge(frequency)), words, at);
+        // States of 2^20 times the frequency are too large; shifting drops all but the frequency, and makes 0 − 1 of 4096, for which none is.
+        let limit = |upper| _mm512_sub_epi32(_mm512_slli_epi32(upper, 20), _mm512_set1_epi32(1));
+        let (kept, at) = give(*x, [limit(upper[0]), limit(upper[1])], words, at);
         let reciprocals = [[a, c], [b, d]];
         for k in 0..2 {
-            let (f, upper, [first, second]) = (frequency[k], upper[k], reciprocals[k]);
-            let over = _mm512_cmpge_epu32_mask(high[k], f);
-            let x = &mut x[k];
-            let kept = _mm512_mask_srli_epi32::<16>(*x, over, *x);
+            let (kept, upper, [first, second]) = (kept[k], upper[k], reciprocals[k]);
+            let f = _mm512_and_si512(upper, _mm512_set1_epi32(0x1FFF));
             let even = _mm512_mul_epu32(kept, first);
-            let odd = _mm512_mul_epu32(_mm512_srli_epi64(kept, 32), second);
-            let quotient = _mm512_mask_blend_epi32(0xAAAA, _mm512_srli_epi64(even, 32), odd);
+            let odd = _mm512_mul_epu32(_mm512_shuffle_epi32::<0b11_11_01_01>(kept), second);
+            let quotient = odd_halves(odd, even);
             let rest = _mm512_sub_epi32(kept, _mm512_mullo_epi32(quotient, f));
             let next = _mm512_add_epi32(
                 _mm512_add_epi32(_mm512_slli_epi32(quotient, 12), rest),
@@ -181,8 +172,15 @@ impl Chosen {
             );
             // The quotient may be one too small: then the rest is too large by the frequency.
             let missing = _mm512_cmpge_epu32_mask(rest, f);
-            *x = _mm512_mask_add_epi32(next, missing, next, _mm512_sub_epi32(_mm512_set1_epi32(4096), f));
+            x[k] = _mm512_mask_add_epi32(next, missing, next, _mm512_sub_epi32(_mm512_set1_epi32(4096), f));
         }
         at
     }
+}
+
+/// The upper halves of 64-bit lanes: those of `odd` in place, those of `even` below them.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn odd_halves(odd: __m512i, even: __m512i) -> __m512i {
+    _mm512_mask_shuffle_epi32::<0b11_11_01_01>(odd, 0x5555, even)
 }
