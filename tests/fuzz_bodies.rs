@@ -1,12 +1,18 @@
 //! The bodies of the fuzz targets on stable Rust: the seeds, the vectors of the conformance corpus, and a few thousand seeded inputs each.
+//!
+//! Memory is capped: an input that makes the process hold more than [`MOST`] is kept, as one that makes a body panic, and the process ends.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+#![allow(unsafe_code, reason = "the allocator of a test that counts")]
 
 #[path = "../fuzz/bodies/mod.rs"]
 mod bodies;
 mod common;
 
+use std::alloc::{GlobalAlloc, Layout, System};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use bodies::{Body, OF_CHOICES, OF_STREAMS};
 use common::{Random, small_stream};
@@ -30,25 +36,84 @@ fn files(directory: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Runs a body; a panic names the input, which can be put under `fuzz/seeds`.
+/// Most bytes that all bodies running at a time may hold together. What one needs is far less: chunks of 64 MiB, a few at a time.
+const MOST: usize = 1 << 30;
+
+/// The inputs being tried: target, what it is, bytes.
+static RUNNING: Mutex<Vec<(&str, String, Vec<u8>)>> = Mutex::new(Vec::new());
+
+struct Capped;
+
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+static OVER: AtomicBool = AtomicBool::new(false);
+
+fn grow(size: usize) {
+    let live = LIVE.fetch_add(size, Ordering::Relaxed) + size;
+    // What the report needs is not counted.
+    if live > MOST && !OVER.swap(true, Ordering::Relaxed) {
+        eprintln!("{size} bytes more make {live}, {MOST} are allowed");
+        if let Ok(running) = RUNNING.try_lock() {
+            running.iter().for_each(|(name, what, input)| keep(name, what, input));
+        }
+        // An allocator must not unwind.
+        std::process::abort();
+    }
+}
+
+// SAFETY: all calls are passed on to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Capped {
+    unsafe fn alloc(&self, block: Layout) -> *mut u8 {
+        grow(block.size());
+        // SAFETY: as for the caller.
+        unsafe { System.alloc(block) }
+    }
+
+    unsafe fn alloc_zeroed(&self, block: Layout) -> *mut u8 {
+        grow(block.size());
+        // SAFETY: as for the caller.
+        unsafe { System.alloc_zeroed(block) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, block: Layout) {
+        LIVE.fetch_sub(block.size(), Ordering::Relaxed);
+        // SAFETY: as for the caller.
+        unsafe { System.dealloc(pointer, block) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, block: Layout, size: usize) -> *mut u8 {
+        grow(size);
+        LIVE.fetch_sub(block.size(), Ordering::Relaxed);
+        // SAFETY: as for the caller.
+        unsafe { System.realloc(pointer, block, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Capped = Capped;
+
+/// Keeps an input that a body failed with; it can be put under `fuzz/seeds`.
+fn keep(name: &str, what: &str, input: &[u8]) {
+    let path = std::env::temp_dir().join(format!("ulp-fuzz-{name}"));
+    let kept = if fs::write(&path, input).is_ok() { format!(", kept as {}", path.display()) } else { String::new() };
+    eprintln!("{name}: {what}, {} bytes{kept}", input.len());
+}
+
+/// Runs a body; a panic names the input.
 fn run((name, body): Body, what: &str, input: &[u8]) {
-    struct Name<'a>(&'a str, &'a str, &'a [u8]);
-    impl Drop for Name<'_> {
+    struct Running(&'static str);
+    impl Drop for Running {
         fn drop(&mut self) {
+            let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+            let at = running.iter().position(|r| r.0 == self.0).unwrap();
+            let (name, what, input) = running.swap_remove(at);
             if std::thread::panicking() {
-                let path = std::env::temp_dir().join(format!("ulp-fuzz-{}", self.0));
-                let kept = fs::write(&path, self.2).is_ok();
-                eprintln!(
-                    "{}: {}, {} bytes{}",
-                    self.0,
-                    self.1,
-                    self.2.len(),
-                    if kept { format!(", kept as {}", path.display()) } else { String::new() }
-                );
+                keep(name, &what, &input);
             }
         }
     }
-    let _name = Name(name, what, input);
+    let entry = (name, what.to_owned(), input.to_vec());
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
+    let _running = Running(name);
     body(input);
 }
 
