@@ -107,6 +107,9 @@ MUTANTS = {
                          "self.references[index].seek(offset)\n"
                          "        return self.references[index].read(length).ljust(length, b'\\0')"),
     "reference-damage": ('require(crc == reference_crc, "reference does not match")', "pass"),
+    "reference-crc-of-none-unchecked": ('require(crc == reference_crc, "reference does not match")',
+                                        'require(crc == reference_crc or not any(s.uses_reference for s in substreams.values()), '
+                                        '"reference does not match")'),
     "reference-crc-by-kind": ("for part in parts:\n            if sub", "for part in sorted(parts, key=lambda p: p.kind):\n            if sub"),
     # --- Layout
     "layout-too-early": ('require(self.produced == self.described, "Layout before', 'require(True, "Layout before'),

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT-0
 """§7 Chunk."""
+from zlib import crc32
+
 from assemble.elements import BF16, U8, U16
 from assemble.records import CHUNK, Chunk, Kind, Stream
 from assemble.substreams import MASK, PLAIN, RESIDUAL, SAME, Substream, fit_bank
@@ -221,6 +223,19 @@ def _(s):
         "right", may_accept=True)
 def _(s):
     chunk_of(s).reference_crc ^= 1
+
+
+@reject("chunk/reference-crc-without-reference", "baseline/raw-hello", "ULP-CHK-08", "reference_crc is not 0 in a chunk of a "
+        "stream without references")
+def _(s):
+    chunk_of(s).reference_crc = 1
+
+
+@reject("chunk/reference-crc-unused", "baseline/reference-unread", "ULP-CHK-08", "reference_crc is that of reference bytes that "
+        "no substream uses")
+def _(s):
+    chunk = next(r for r in s.records if r.kind == CHUNK)
+    chunk.reference_crc = crc32(s.references[0][:len(chunk.content)])
 
 
 @reject("chunk/reference-wrong-and-words-run-out", "baseline/residual-f32-from-bf16", "ULP-CHK-07", "another reference, which "

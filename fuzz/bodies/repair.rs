@@ -24,7 +24,7 @@ fn u32_at(bytes: &[u8], at: usize) -> usize {
 }
 
 /// The same bytes with the magic, version and CRCs of the `Stream_Header`, of every record's header and of every body but the content's own,
-/// lengths that fit, offsets of chunks that follow one another, and an End that agrees.
+/// lengths that fit, no CRC of references that are not used, offsets of chunks that follow one another, and an End that agrees.
 pub fn repair(data: &[u8]) -> Vec<u8> {
     let mut bytes = data.to_vec();
     bytes.resize(bytes.len().max(24), 0);
@@ -43,6 +43,10 @@ pub fn repair(data: &[u8]) -> Vec<u8> {
                 let header = 20 + 12 * count;
                 if header + 4 <= length {
                     put(&mut bytes, body, &content.to_le_bytes());
+                    let uses_reference = (0..count).any(|k| matches!(bytes[body + 20 + 12 * k], 2..=4));
+                    if !uses_reference {
+                        put(&mut bytes, body + 16, &[0; 4]);
+                    }
                     content += u32_at(&bytes, body + 8) as u64;
                     put_crc(&mut bytes, body, body + header);
                 }

@@ -44,7 +44,7 @@ impl Chunk {
     /// Parses and checks the body of a Chunk record against the stream's state.
     ///
     /// # Errors
-    /// ULP-CHK-01 … 05, ULP-SUB.
+    /// ULP-CHK-01 … 05, ULP-CHK-08, ULP-SUB.
     pub fn parse(
         body: Vec<u8>,
         count: u16,
@@ -106,6 +106,9 @@ impl Chunk {
                 Some((index, last)) if *index == reference.index && last.end == range.start => last.end = range.end,
                 _ => chunk.ranges.push((reference.index, range)),
             }
+        }
+        if chunk.substreams.iter().all(|s| !s.header.method.uses_reference()) && chunk.header.reference_crc != 0 {
+            return Err(Error::Field { field: "reference_crc", value: chunk.header.reference_crc.into() });
         }
         Ok(chunk)
     }

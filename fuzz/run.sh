@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Runs libFuzzer on targets one after another: fuzz/run.sh SECONDS [TARGET…]. Needs cargo-fuzz and a nightly toolchain.
+# The corpus grows in fuzz/corpus, findings come to fuzz/artifacts; the last lines say how many inputs were run and what was covered.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+seconds=$1
+shift
+streams=(decode_any decode_no_crc scalar_vs_fast split_reads headers)
+choices=(threads_equal prefix_release round_trip round_trip_tensor containers)
+[ $# -gt 0 ] || set -- "${streams[@]}" "${choices[@]}"
+
+cargo +nightly fuzz build
+failed=0
+for target in "$@"; do
+    corpora=("fuzz/corpus/$target")
+    [ ! -d "fuzz/seeds/$target" ] || corpora+=("fuzz/seeds/$target")
+    if [[ " ${streams[*]} " == *" $target "* ]]; then
+        corpora+=(conformance/vectors/valid conformance/vectors/invalid conformance/vectors/unsupported conformance/vectors/limits)
+    fi
+    mkdir -p "fuzz/corpus/$target"
+    # The longest chunks are 64 MiB, and a few are in work at a time.
+    cargo +nightly fuzz run "$target" "${corpora[@]}" -- -max_total_time="$seconds" -max_len=4096 -timeout=60 \
+        -rss_limit_mb=2048 -print_final_stats=1 2>&1 | tee "fuzz/corpus/$target.log" |
+        grep -E "SUMMARY|panicked|Test unit|cov:.*DONE" || true
+    executed=$(grep -oP 'stat::number_of_executed_units: \K\d+' "fuzz/corpus/$target.log" || echo 0)
+    covered=$(grep -oP 'cov: \K\d+' "fuzz/corpus/$target.log" | tail -n 1)
+    grep -q 'Test unit written' "fuzz/corpus/$target.log" && failed=1
+    printf '%-18s %5d s %10d inputs, %6d edges\n' "$target" "$seconds" "$executed" "${covered:-0}"
+done
+exit "$failed"
