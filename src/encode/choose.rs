@@ -7,8 +7,10 @@ use crate::core::word::Word;
 use crate::encode::estimate::{Run, base, coding, cost, statistics, units};
 use crate::encode::kind::{KindPlan, trailing_zeros};
 use crate::encode::level::Level;
+use crate::encode::magnitude::{Magnitude, blocks};
 use crate::encode::symbols::Coding;
 use crate::encode::workspace::Workspace;
+use crate::kernel::encode::Clip;
 use crate::with_word;
 
 /// Elements of a run in a sample.
@@ -72,10 +74,13 @@ pub fn best(
     for &model in models {
         let mut first = coding(model, element, shift, runs);
         // Opaque bytes have no magnitude that would tell anything.
-        let blocks: &[u8] = if element == ElementType::Bytes && !reference { &[0] } else { level.blocks() };
-        first.block = blocks.iter().copied().filter(|&b| b > 0).min().unwrap_or(0);
+        let lengths: &[u8] = if element == ElementType::Bytes && !reference { &[0] } else { level.blocks() };
+        first.clip = clip(&first, runs, &workspace);
+        // Where most distances are hidden, scales of blocks tremble by a quarter octave for no reason.
+        first.hold = i32::from(first.clip.is_some());
+        first.block = lengths.iter().copied().filter(|&b| b > 0).min().unwrap_or(0);
         let units = units(&first, runs, &workspace);
-        for &block in blocks.iter().filter(|&&b| model != Model::Mask || b == 0 || b >= 8) {
+        for &block in lengths.iter().filter(|&&b| model != Model::Mask || b == 0 || b >= 8) {
             first.block = block;
             let base = base(&first, runs, &units);
             let cost = cost(&first, &statistics(&first, runs, &units, base, &mut workspace), sampled, of);
@@ -85,6 +90,30 @@ pub fn best(
         }
     }
     best.unwrap_or((coding(Model::Plain, element, shift, runs), 0, u64::MAX))
+}
+
+/// Where distances from coarse references should count less: at references whose ulp is above the mean distance, if most are.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn clip(coding: &Coding, runs: &[Run], workspace: &Workspace) -> Option<Clip> {
+    let Class::Float { bias, mantissa, exponent } = coding.element.class() else {
+        return None;
+    };
+    if coding.model == Model::Plain || coding.element.width() > 2 {
+        return None;
+    }
+    let sum = units(coding, runs, workspace).iter().flat_map(|u| blocks(u, 0)).reduce(Magnitude::plus)?;
+    let scale = sum.scale(sampled(runs, coding.element))?;
+    let finest = scale.div_euclid(4) + (mantissa as i32 - i32::from(coding.shift));
+    let field = (1 << exponent) - 1;
+    let (mut coarse, mut count) = (0, 0);
+    with_word!(coding.element.width(), W => {
+        for run in runs {
+            let fields = run.reference.chunks_exact(W::BYTES).map(|r| (W::load(r, 0).wide() >> mantissa) as i32 & field);
+            count += run.next.len() / W::BYTES;
+            coarse += fields.filter(|&e| e - bias > finest).count();
+        }
+    });
+    (2 * coarse > count).then(|| Clip { exponent: (finest + 127).clamp(1, 254) as u8 })
 }
 
 /// How many of the elements equal their references, in eighths, rounded down.

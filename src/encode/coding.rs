@@ -5,6 +5,7 @@ use crate::core::element::ElementType;
 use crate::core::model::Model;
 use crate::core::plain::PlainTokens;
 use crate::core::token::LengthTokens;
+use crate::kernel::encode::Clip;
 
 /// How the elements of a kind are coded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub struct Coding {
     pub class: TokenClass,
     /// Changes of scale, in quarter octaves, that are not worth a symbol.
     pub hold: i32,
+    /// How distances count from which the scales come.
+    pub clip: Option<Clip>,
 }
 
 impl Coding {

@@ -5,15 +5,22 @@ use crate::core::residual::{Ring, zigzag};
 use crate::core::word::Word;
 use crate::encode::magnitude::Magnitude;
 use crate::kernel::Kernel;
-use crate::kernel::encode::{Input, LARGE_UNIT, UNIT, UnitSum, ValueFormat, distances};
+use crate::kernel::encode::{Clip, Input, LARGE_UNIT, UNIT, UnitSum, ValueFormat, distances};
 use crate::with_word;
 
 /// Magnitudes of units, large or small, of elements whose `shift` low bits are dropped; of differences where there are references.
 #[must_use]
-pub fn units(kernel: Kernel, element: ElementType, shift: u8, large: bool, input: &Input<'_>) -> Vec<UnitSum> {
+pub fn units(
+    kernel: Kernel,
+    element: ElementType,
+    shift: u8,
+    large: bool,
+    clip: Option<Clip>,
+    input: &Input<'_>,
+) -> Vec<UnitSum> {
     if let Some(format) = ValueFormat::of(element) {
         let mut sums = Vec::new();
-        distances(kernel, format, shift.into(), large, input, &mut sums);
+        distances(kernel, format, shift.into(), large, clip, input, &mut sums);
         return sums;
     }
     let wide = Wide::new(element, shift);

@@ -62,7 +62,7 @@ pub fn coding(model: Model, element: ElementType, shift: u8, runs: &[Run]) -> Co
         Model::Plain => plain_class(element, shift, runs),
         Model::Residual | Model::Mask => TokenClass::of_lengths(element),
     };
-    Coding { model, element, shift, block: 0, class, hold: 0 }
+    Coding { model, element, shift, block: 0, class, hold: 0, clip: None }
 }
 
 /// Magnitudes of the units of each run: the same for all block lengths.

@@ -15,6 +15,8 @@ pub struct Magnitude {
     pub sum: u64,
     /// See `sum`.
     pub exponent: i32,
+    /// The sum of the weights in units of 2^−16 where values are weighed, else 0.
+    pub weight: u64,
 }
 
 impl Magnitude {
@@ -29,10 +31,10 @@ impl Magnitude {
             .map(|(magnitude, exponent)| 64 - magnitude.leading_zeros() as i32 + exponent)
             .max();
         let Some(top) = top else {
-            return Self { nonzero, sum: 0, exponent: 0 };
+            return Self { nonzero, sum: 0, exponent: 0, weight: 0 };
         };
         let sum = elements.map(|(magnitude, exponent)| align(magnitude, exponent - top + ALIGN)).sum();
-        Self { nonzero, sum, exponent: top - ALIGN }
+        Self { nonzero, sum, exponent: top - ALIGN, weight: 0 }
     }
 
     /// As the sum of one unit, rounded down to 31 bits.
@@ -44,6 +46,7 @@ impl Magnitude {
             nonzero: self.nonzero,
             sum: (self.sum >> drop) as u32,
             exponent: (self.exponent + drop as i32) as i16,
+            weight: self.weight as u32,
         }
     }
 
@@ -56,13 +59,19 @@ impl Magnitude {
         } else {
             (self, other)
         };
-        Self { nonzero, sum: large.sum + align(small.sum, small.exponent - large.exponent), exponent: large.exponent }
+        Self {
+            nonzero,
+            sum: large.sum + align(small.sum, small.exponent - large.exponent),
+            exponent: large.exponent,
+            weight: self.weight + other.weight,
+        }
     }
 
-    /// 4 · log2 of the mean over `count` elements; `None` where all magnitudes are zero.
+    /// 4 · log2 of the mean over `count` elements, or over what they weigh; `None` where all magnitudes are zero.
     #[must_use]
     pub fn scale(self, count: usize) -> Option<i32> {
-        (self.sum > 0).then(|| quarter_log2(self.sum) + 4 * self.exponent - quarter_log2(count as u64))
+        let weight = if self.weight > 0 { quarter_log2(self.weight) - 64 } else { quarter_log2(count as u64) };
+        (self.sum > 0).then(|| quarter_log2(self.sum) + 4 * self.exponent - weight)
     }
 }
 
@@ -105,6 +114,7 @@ fn sum(units: &[UnitSum]) -> Magnitude {
         nonzero: units.iter().any(|u| u.nonzero),
         sum: units.iter().map(aligned).sum(),
         exponent: exponent.into(),
+        weight: units.iter().map(|u| u64::from(u.weight)).sum(),
     }
 }
 

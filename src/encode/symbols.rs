@@ -76,7 +76,10 @@ impl Coding {
     #[must_use]
     pub fn units(&self, kernel: Kernel, elements: Elements<'_>) -> Units {
         let large = self.block == 0 || 1 << self.block >= LARGE_UNIT;
-        Units { large, sums: distance::units(kernel, self.element, self.shift, large, &self.input(elements)) }
+        Units {
+            large,
+            sums: distance::units(kernel, self.element, self.shift, large, self.clip, &self.input(elements)),
+        }
     }
 
     /// The scales of the blocks, from the magnitudes of the units.

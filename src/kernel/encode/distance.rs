@@ -22,7 +22,29 @@ pub struct UnitSum {
     pub sum: u32,
     /// See `sum`.
     pub exponent: i16,
+    /// The sum of the weights in units of 2^−16 where distances are weighed, else 0.
+    pub weight: u32,
 }
+
+/// How a distance from a coarse reference counts.
+///
+/// A reference whose ulp is far above the usual distance either hides it or makes an ulp of it: right on average, but one such ulp outweighs all its
+/// neighbours. Each distance is multiplied by min(1, 2^`exponent` / 2^(exponent of the reference)), and so is what it adds to the number of elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clip {
+    /// References with this binary32 exponent field, and those with lower ones, count in full.
+    pub exponent: u8,
+}
+
+impl Clip {
+    /// The bits of binary32 above which references count less.
+    pub(super) fn bits(self) -> u32 {
+        u32::from(self.exponent) << 23
+    }
+}
+
+/// The weight of one element that counts in full.
+pub(super) const FULL: u32 = 1 << 16;
 
 /// A float type of at most 32 bits, all of whose values are values of binary32.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -120,14 +142,15 @@ pub fn distances(
     format: ValueFormat,
     shift: u32,
     large: bool,
+    clip: Option<Clip>,
     input: &Input<'_>,
     out: &mut Vec<UnitSum>,
 ) {
     let input = &checked(input, format.width());
     let count = input.next.len() / format.width();
     out.reserve(count.div_ceil(if large { LARGE_UNIT } else { UNIT }));
-    if with_avx512!(kernel, (), distances(format, shift, large, input, out)).is_none() {
-        portable(kernel, format, shift, large, input, out);
+    if with_avx512!(kernel, (), distances(format, shift, large, clip, input, out)).is_none() {
+        portable(kernel, format, shift, large, clip, input, out);
     }
 }
 
@@ -146,36 +169,49 @@ pub(super) fn portable(
     format: ValueFormat,
     shift: u32,
     large: bool,
+    clip: Option<Clip>,
     input: &Input<'_>,
     out: &mut Vec<UnitSum>,
 ) {
     if large {
-        with_vectors!(kernel, formats::<LARGE_UNIT>, formats_avx2::<LARGE_UNIT>, (format, shift, input, out));
+        with_vectors!(kernel, formats::<LARGE_UNIT>, formats_avx2::<LARGE_UNIT>, (format, shift, clip, input, out));
     } else {
-        with_vectors!(kernel, formats::<UNIT>, formats_avx2::<UNIT>, (format, shift, input, out));
+        with_vectors!(kernel, formats::<UNIT>, formats_avx2::<UNIT>, (format, shift, clip, input, out));
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn formats_avx2<const UNIT: usize>(format: ValueFormat, shift: u32, input: &Input<'_>, out: &mut Vec<UnitSum>) {
-    formats::<UNIT>(format, shift, input, out);
+fn formats_avx2<const UNIT: usize>(
+    format: ValueFormat,
+    shift: u32,
+    clip: Option<Clip>,
+    input: &Input<'_>,
+    out: &mut Vec<UnitSum>,
+) {
+    formats::<UNIT>(format, shift, clip, input, out);
 }
 
 #[inline(always)]
 #[allow(clippy::cast_possible_wrap, clippy::cast_precision_loss)]
-fn formats<const UNIT: usize>(format: ValueFormat, shift: u32, input: &Input<'_>, out: &mut Vec<UnitSum>) {
+fn formats<const UNIT: usize>(
+    format: ValueFormat,
+    shift: u32,
+    clip: Option<Clip>,
+    input: &Input<'_>,
+    out: &mut Vec<UnitSum>,
+) {
     let half = |b: &[u8]| b.first_chunk().map_or(0, |b| u16::from_le_bytes(*b));
     match format {
-        ValueFormat::Byte(values) => units::<1, UNIT>(input, out, |b| {
+        ValueFormat::Byte(values) => units::<1, UNIT>(clip, input, out, |b| {
             let u = b.first().copied().unwrap_or(0) >> (shift & 7);
             (u.into(), values[usize::from(u << (shift & 7))])
         }),
-        ValueFormat::Bf16 => units::<2, UNIT>(input, out, |b| {
+        ValueFormat::Bf16 => units::<2, UNIT>(clip, input, out, |b| {
             let u = u32::from(half(b) >> (shift & 15)) << (shift & 15);
             (u, f32::from_bits(u << 16))
         }),
-        ValueFormat::F16 => units::<2, UNIT>(input, out, |b| {
+        ValueFormat::F16 => units::<2, UNIT>(clip, input, out, |b| {
             let u = u32::from(half(b) >> (shift & 15)) << (shift & 15);
             let (magnitude, sign) = (u & 0x7FFF, (u & 0x8000) << 16);
             // Exponents 31 become 255; subnormals are 2^−24 times an integer.
@@ -183,7 +219,7 @@ fn formats<const UNIT: usize>(format: ValueFormat, shift: u32, input: &Input<'_>
             let small = (magnitude as i32 as f32 * f32::from_bits((127 - 24) << 23)).to_bits();
             (u, f32::from_bits(sign | if magnitude < 0x400 { small } else { normal }))
         }),
-        ValueFormat::F32 => units::<4, UNIT>(input, out, |b| {
+        ValueFormat::F32 => units::<4, UNIT>(clip, input, out, |b| {
             let u = b.first_chunk().map_or(0, |b| u32::from_le_bytes(*b)) >> (shift & 31) << (shift & 31);
             (u, f32::from_bits(u))
         }),
@@ -193,6 +229,7 @@ fn formats<const UNIT: usize>(format: ValueFormat, shift: u32, input: &Input<'_>
 /// The units of elements of `W` bytes; `value` gives a pattern without the bits dropped, and what it stands for.
 #[inline(always)]
 fn units<const W: usize, const UNIT: usize>(
+    clip: Option<Clip>,
     input: &Input<'_>,
     out: &mut Vec<UnitSum>,
     value: impl Fn(&[u8]) -> (u32, f32) + Copy,
@@ -204,8 +241,20 @@ fn units<const W: usize, const UNIT: usize>(
     for next in input.next.chunks(UNIT * W) {
         let mut distances = [0u32; UNIT];
         let mut differ = 0;
-        match references.next() {
-            Some(reference) => {
+        let mut weight = 0;
+        match (references.next(), clip) {
+            (Some(reference), Some(clip)) => {
+                let pairs = next.chunks_exact(W).zip(reference.chunks_exact(W));
+                for (d, (next, reference)) in distances.iter_mut().zip(pairs) {
+                    let (u, a) = value(next);
+                    let (v, b) = value(reference);
+                    differ |= u ^ v;
+                    let over = (b.to_bits() & INFINITE).saturating_sub(clip.bits());
+                    *d = counts(counts((a - b).to_bits() & 0x7FFF_FFFF).saturating_sub(over));
+                    weight += FULL >> (over >> 23).min(31);
+                }
+            }
+            (Some(reference), None) => {
                 let pairs = next.chunks_exact(W).zip(reference.chunks_exact(W));
                 for (d, (next, reference)) in distances.iter_mut().zip(pairs) {
                     let (u, a) = value(next);
@@ -214,7 +263,7 @@ fn units<const W: usize, const UNIT: usize>(
                     *d = counts((a - b).to_bits() & 0x7FFF_FFFF);
                 }
             }
-            None => {
+            (None, _) => {
                 for (d, next) in distances.iter_mut().zip(next.chunks_exact(W)) {
                     let (u, a) = value(next);
                     differ |= u;
@@ -227,19 +276,19 @@ fn units<const W: usize, const UNIT: usize>(
                 *d = counts((f32::from_bits(*d) * WEIGHTS[(i32::from(profile) + 128) as usize & 0xFF]).to_bits());
             }
         }
-        out.push(sum(&distances, differ != 0));
+        out.push(sum(&distances, differ != 0, weight));
     }
 }
 
 /// The sum of distances, given as bits of binary32.
 #[inline(always)]
 #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)]
-fn sum<const UNIT: usize>(distances: &[u32; UNIT], nonzero: bool) -> UnitSum {
+fn sum<const UNIT: usize>(distances: &[u32; UNIT], nonzero: bool, weight: u32) -> UnitSum {
     let top = distances.iter().copied().max().unwrap_or(0) >> 23;
     if top == 0 {
-        return UnitSum { nonzero, sum: 0, exponent: 0 };
+        return UnitSum { nonzero, sum: 0, exponent: 0, weight };
     }
     // 23 bits below the largest one's leading bit. Zeros count as less than the smallest distance of all, nothing next to those that count.
     let sum = distances.iter().map(|&d| ((d & 0x7F_FFFF) | 0x80_0000) >> (top - (d >> 23)).min(31)).sum();
-    UnitSum { nonzero, sum, exponent: top as i16 - 127 - 23 }
+    UnitSum { nonzero, sum, exponent: top as i16 - 127 - 23, weight }
 }

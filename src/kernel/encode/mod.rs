@@ -19,7 +19,7 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 
-pub use distance::{LARGE_UNIT, UNIT, UnitSum, ValueFormat, distances};
+pub use distance::{Clip, LARGE_UNIT, UNIT, UnitSum, ValueFormat, distances};
 pub use lengths::{LengthKind, Lengths};
 pub use plain::Plains;
 pub use prefetch::prefetch;

@@ -109,14 +109,18 @@ fn distances_are_those_of_the_scalar_code() {
             let Some(format) = ValueFormat::of(element) else { continue };
             let case = Case::new(&mut random, format.width());
             let shift = if format.width() > 1 { random.below(5) as u32 * (round % 2) as u32 } else { 0 };
-            for (reference, large) in [(false, false), (true, false), (false, true), (true, true)] {
+            let exponent = random.below(255) as u8;
+            for (reference, large, clip) in [(false, false), (true, false), (false, true), (true, true)]
+                .into_iter()
+                .flat_map(|(r, l)| [(r, l, None), (r, l, Some(Clip { exponent }))])
+            {
                 let run = |kernel| {
                     let mut out = Vec::new();
-                    distances(kernel, format, shift, large, &case.input(reference), &mut out);
+                    distances(kernel, format, shift, large, clip, &case.input(reference), &mut out);
                     out
                 };
                 for kernel in others() {
-                    assert_eq!(run(kernel), run(Kernel::Scalar), "{kernel:?} {element:?} {reference} {large}");
+                    assert_eq!(run(kernel), run(Kernel::Scalar), "{kernel:?} {element:?} {reference} {large} {clip:?}");
                 }
             }
         }

@@ -5,7 +5,7 @@ use core::arch::x86_64::*;
 use super::load;
 use crate::kernel::Kernel;
 use crate::kernel::encode::Input;
-use crate::kernel::encode::distance::{INFINITE, UNIT, UnitSum, ValueFormat, WEIGHTS, portable, smallest};
+use crate::kernel::encode::distance::{Clip, INFINITE, UNIT, UnitSum, ValueFormat, WEIGHTS, portable, smallest};
 
 const BF16: u8 = 0;
 const F16: u8 = 1;
@@ -17,26 +17,31 @@ pub(in super::super) fn distances(
     format: ValueFormat,
     shift: u32,
     large: bool,
+    clip: Option<Clip>,
     input: &Input<'_>,
     out: &mut Vec<UnitSum>,
 ) {
+    let plain = clip.is_none();
     match (format, large) {
-        (ValueFormat::Byte(_), _) => portable(Kernel::Avx2, format, shift, large, input, out),
-        (ValueFormat::Bf16, false) => units::<BF16, 1>(format, shift, input, out),
-        (ValueFormat::Bf16, true) => units::<BF16, 4>(format, shift, input, out),
-        (ValueFormat::F16, false) => units::<F16, 1>(format, shift, input, out),
-        (ValueFormat::F16, true) => units::<F16, 4>(format, shift, input, out),
-        (ValueFormat::F32, false) => units::<F32, 1>(format, shift, input, out),
-        (ValueFormat::F32, true) => units::<F32, 4>(format, shift, input, out),
+        (ValueFormat::Byte(_), _) => portable(Kernel::Avx2, format, shift, large, clip, input, out),
+        (ValueFormat::Bf16, false) if plain => units::<BF16, 1, false>(format, shift, clip, input, out),
+        (ValueFormat::Bf16, true) if plain => units::<BF16, 4, false>(format, shift, clip, input, out),
+        (ValueFormat::Bf16, false) => units::<BF16, 1, true>(format, shift, clip, input, out),
+        (ValueFormat::Bf16, true) => units::<BF16, 4, true>(format, shift, clip, input, out),
+        (ValueFormat::F16, false) => units::<F16, 1, true>(format, shift, clip, input, out),
+        (ValueFormat::F16, true) => units::<F16, 4, true>(format, shift, clip, input, out),
+        (ValueFormat::F32, false) => units::<F32, 1, true>(format, shift, clip, input, out),
+        (ValueFormat::F32, true) => units::<F32, 4, true>(format, shift, clip, input, out),
     }
 }
 
-/// Units of `ROWS` · 32 elements.
+/// Units of `ROWS` · 32 elements. `CLIP`: there may be a `clip`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2,popcnt")]
-fn units<const FORMAT: u8, const ROWS: usize>(
+fn units<const FORMAT: u8, const ROWS: usize, const CLIP: bool>(
     format: ValueFormat,
     shift: u32,
+    clip: Option<Clip>,
     input: &Input<'_>,
     out: &mut Vec<UnitSum>,
 ) {
@@ -59,12 +64,26 @@ fn units<const FORMAT: u8, const ROWS: usize>(
         let inside = _mm512_cmplt_epu32_mask(above, _mm512_set1_epi32((INFINITE - smallest) as i32));
         _mm512_maskz_mov_epi32(inside, bits)
     };
+    let clip = clip.filter(|_| CLIP && !input.reference.is_empty());
+    #[allow(clippy::cast_possible_wrap)]
+    let clip_bits = _mm512_set1_epi32(clip.map_or(0, Clip::bits) as i32);
+    // How far the exponent of a reference is above where it counts in full, as bits of binary32.
+    let over = |b: __m512| {
+        let exponent = _mm512_and_si512(_mm512_castps_si512(b), _mm512_set1_epi32(0x7F80_0000));
+        _mm512_sub_epi32(_mm512_max_epu32(exponent, clip_bits), clip_bits)
+    };
+    // The distance with its exponent lowered; what gets below zero counts as nothing.
+    let lower = |d: __m512, over: __m512i| {
+        let bits = counts(d);
+        _mm512_castsi512_ps(_mm512_maskz_sub_epi32(_mm512_cmpge_epu32_mask(bits, over), bits, over))
+    };
     let mut references = input.reference.chunks_exact(bytes);
     for (unit, next) in input.next.chunks_exact(bytes).enumerate() {
         let reference = references.next();
         let mut distances = [[_mm512_setzero_si512(); 2]; ROWS];
         let mut differ = _mm512_setzero_si512();
         let mut top = _mm512_setzero_si512();
+        let mut weights_of_unit = _mm512_setzero_si512();
         for (k, distance) in distances.iter_mut().enumerate() {
             let (a, u) = values::<FORMAT>(&next[k * row..(k + 1) * row], keep);
             let mut d = a;
@@ -73,6 +92,14 @@ fn units<const FORMAT: u8, const ROWS: usize>(
                 let (b, of_reference) = values::<FORMAT>(&reference[k * row..(k + 1) * row], keep);
                 v = of_reference;
                 d = [_mm512_sub_ps(a[0], b[0]), _mm512_sub_ps(a[1], b[1])];
+                if CLIP && clip.is_some() {
+                    let over = [over(b[0]), over(b[1])];
+                    d = [lower(d[0], over[0]), lower(d[1], over[1])];
+                    for over in over {
+                        let weight = _mm512_srlv_epi32(_mm512_set1_epi32(1 << 16), _mm512_srli_epi32::<23>(over));
+                        weights_of_unit = _mm512_add_epi32(weights_of_unit, weight);
+                    }
+                }
             }
             // differ | (u ^ v).
             differ = _mm512_ternarylogic_epi32::<0xF6>(differ, u[0], v[0]);
@@ -89,8 +116,10 @@ fn units<const FORMAT: u8, const ROWS: usize>(
         }
         let nonzero = _mm512_test_epi32_mask(differ, differ) != 0;
         let top = _mm512_reduce_max_epu32(top) >> 23;
+        #[allow(clippy::cast_sign_loss)]
+        let weight = if CLIP && clip.is_some() { _mm512_reduce_add_epi32(weights_of_unit) as u32 } else { 0 };
         if top == 0 {
-            out.push(UnitSum { nonzero, sum: 0, exponent: 0 });
+            out.push(UnitSum { nonzero, sum: 0, exponent: 0, weight });
             continue;
         }
         #[allow(clippy::cast_possible_wrap)]
@@ -106,7 +135,7 @@ fn units<const FORMAT: u8, const ROWS: usize>(
         #[allow(clippy::cast_sign_loss, clippy::cast_possible_truncation)]
         let sum = _mm512_reduce_add_epi32(sum) as u32;
         #[allow(clippy::cast_possible_truncation)]
-        out.push(UnitSum { nonzero, sum, exponent: top as i16 - 127 - 23 });
+        out.push(UnitSum { nonzero, sum, exponent: top as i16 - 127 - 23, weight });
     }
     let rest = input.next.get(whole * bytes..).unwrap_or(&[]);
     if !rest.is_empty() {
@@ -115,7 +144,7 @@ fn units<const FORMAT: u8, const ROWS: usize>(
             reference: input.reference.get(whole * bytes..).unwrap_or(&[]),
             profiles: input.profiles.get(whole * ROWS * UNIT..).unwrap_or(&[]),
         };
-        portable(Kernel::Avx2, format, shift, ROWS > 1, &rest, out);
+        portable(Kernel::Avx2, format, shift, ROWS > 1, clip, &rest, out);
     }
 }
 
