@@ -2,7 +2,7 @@
 //!
 //! The format is described in `spec/format.md`; the modules follow it, lower layers first:
 //! [`core`] turns numbers into bits, `wire` holds the structures of the stream, `decode` and `encode` put chunks together, `stream` reads and writes
-//! whole streams, `container` advises the encoder about file layouts.
+//! whole streams, `container` advises the encoder about file layouts, [`stat`] measures checkpoints as the papers do.
 
 pub mod container;
 pub mod core;
@@ -12,6 +12,7 @@ pub mod error;
 pub mod kernel;
 pub mod limits;
 pub mod matching;
+pub mod stat;
 pub mod stream;
 pub mod wire;
 

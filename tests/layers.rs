@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use proc_macro2::{TokenStream, TokenTree};
 
 /// What each layer may import besides itself. A layer is a file or a directory of `src`.
-const LAYERS: [(&str, &[&str]); 11] = [
+const LAYERS: [(&str, &[&str]); 12] = [
     ("limits", &[]),
     ("error", &["limits"]),
     ("core", &["error", "limits"]),
@@ -22,6 +22,7 @@ const LAYERS: [(&str, &[&str]); 11] = [
     ("container", &["error", "limits", "core"]),
     ("matching", &["error", "limits", "core", "container"]),
     ("stream", &["error", "limits", "core", "wire", "kernel", "decode", "encode", "container", "matching"]),
+    ("stat", &["error", "limits", "core", "container", "matching", "stream"]),
     // The command is another crate: it names the library `ulpack`, through the public face.
     ("cli", &[]),
 ];

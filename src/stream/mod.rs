@@ -4,7 +4,6 @@ mod advice;
 mod buffers;
 mod decoder;
 mod encoder;
-mod indexer;
 mod inspect;
 mod options;
 mod pool;
