@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::env;
 use std::error::Error;
 use std::fs;
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
@@ -90,10 +90,11 @@ impl Job {
         let mut options = DecoderOptions::default();
         options.threads = 1;
         let clock = Clock::start();
-        let mut content = Vec::with_capacity(self.content.len());
+        let mut content = vec![0; self.content.len()];
         let mut decoder = Decoder::new(self.coded.as_slice(), options, self.references());
-        while let Some(chunk) = decoder.next_chunk()? {
-            content.extend_from_slice(chunk);
+        decoder.read_exact(&mut content)?;
+        if decoder.next_chunk()?.is_some() {
+            return Err("the decoded content is longer".into());
         }
         let cost = clock.stop();
         if content != *self.content {

@@ -314,3 +314,37 @@ fn a_decoder_that_has_failed_or_ended_stays_so() {
         assert!(content.starts_with(&released));
     }
 }
+
+#[test]
+fn reads_of_any_size_release_the_same_bytes_and_no_more() {
+    let (content, reference, stream) = pair();
+    let mut random = Random(17);
+    let mut damaged = stream.clone();
+    // Within a late chunk, so that large buffers have good ones before it.
+    let at = stream.len() * 3 / 4;
+    damaged[at] ^= 4;
+    for stream in [&stream, &damaged] {
+        let (expected, error) = decompress(stream, Some(&reference));
+        for most in [1, 7, 4096, 16_384, 40_000, 1 << 20] {
+            for threads in [1, 2] {
+                let mut options = DecoderOptions::default();
+                options.threads = threads;
+                let mut decoder = Decoder::new(stream.as_slice(), options, references(Some(&reference)));
+                let mut released = Vec::new();
+                let mut buffer = vec![0xAA; most];
+                let failed = loop {
+                    let length = if most > 4096 { most - random.below(2000) as usize } else { most };
+                    match decoder.read(&mut buffer[..length]) {
+                        Ok(0) => break false,
+                        Ok(n) => released.extend_from_slice(&buffer[..n]),
+                        Err(_) => break true,
+                    }
+                };
+                assert_eq!(failed, error.is_some(), "{most} {threads}");
+                assert!(released == expected && content.starts_with(&released), "{most} {threads}");
+                let summary = decoder.summary();
+                assert_eq!(summary.content_bytes, released.len() as u64, "{most} {threads}");
+            }
+        }
+    }
+}

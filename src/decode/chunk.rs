@@ -179,8 +179,8 @@ pub struct Work<'a> {
     pub chunk: &'a Chunk,
     /// The bytes of each of the chunk's `ranges`.
     pub reference: &'a [&'a [u8]],
-    /// What takes the content, of any length before.
-    pub out: &'a mut Vec<u8>,
+    /// What takes the content, as many bytes as the chunk's header says.
+    pub out: &'a mut [u8],
 }
 
 /// Decodes the contents of chunks, two substreams at a time where they are alike. Where the result is good the content's CRC has matched.
@@ -230,12 +230,6 @@ fn contents(kernel: Kernel, work: &mut [Work<'_>]) -> Vec<Result<()>> {
     let mut results = Vec::with_capacity(work.len());
     let mut tasks: Vec<Task<'_>> = Vec::new();
     for (index, work) in work.iter_mut().enumerate() {
-        let length = work.chunk.header.output_length as usize;
-        if work.out.len() < length {
-            // Not resized: memory that is zero from the start need not be cleared.
-            *work.out = vec![0; length];
-        }
-        work.out.truncate(length);
         results.push(prepare(index, work, &mut tasks));
     }
     // Tasks that are alike come together.
@@ -293,7 +287,7 @@ fn prepare<'a>(index: usize, work: &'a mut Work<'_>, tasks: &mut Vec<Task<'a>>) 
         own.push(Task { chunk: index, prepared, data, reference, profiles, places, side, result: Ok(()) });
     }
     // Parts cover the output without gaps, in order.
-    let mut rest = work.out.as_mut_slice();
+    let mut rest = &mut *work.out;
     for part in &chunk.parts {
         let (place, after) = rest.split_at_mut_checked(part.output.len()).ok_or(Error::Extent("Chunk"))?;
         rest = after;

@@ -157,7 +157,7 @@ impl<R: Read> Decoder<R> {
                 self.start_stream()?;
                 continue;
             }
-            self.fill();
+            self.fill(&mut []);
         }
     }
 
@@ -301,8 +301,9 @@ impl<R: Read> Decoder<R> {
         if needed > allowed { Err(Error::OverLimit { what: "memory", needed, allowed }) } else { Ok(()) }
     }
 
-    /// Reads records up to a batch of chunks or an event, and decodes the chunks.
-    fn fill(&mut self) {
+    /// Reads records up to a batch of chunks or an event, and decodes the chunks: into `place` where they fit, of which it returns how many bytes are
+    /// good, else to be ready.
+    fn fill(&mut self, place: &mut [u8]) -> usize {
         let mut jobs: Vec<Job> = self.stashed.take().into_iter().collect();
         let mut bytes = 0;
         let limit = self.pool.as_ref().map_or(1, Pool::threads) * BATCH;
@@ -337,7 +338,7 @@ impl<R: Read> Decoder<R> {
                 }
             }
         }
-        self.decode(jobs);
+        self.decode(jobs, place)
     }
 
     /// Releases some zeros for what lost chunks have left out.
@@ -485,8 +486,8 @@ impl<R: Read> Decoder<R> {
         Ok(job)
     }
 
-    /// Decodes jobs in parallel; what comes before the first failure is ready.
-    fn decode(&mut self, mut jobs: Vec<Job>) {
+    /// Decodes jobs in parallel; what comes before the first failure is in `place` or ready.
+    fn decode(&mut self, jobs: Vec<Job>, mut place: &mut [u8]) -> usize {
         let random = |&place: &usize| self.references.get(place).and_then(Source::random).cloned();
         let randoms: Vec<Option<RandomAccess>> = self.order.iter().map(random).collect();
         let kernel = self.options.kernel.unwrap_or_else(Kernel::active);
@@ -494,18 +495,30 @@ impl<R: Read> Decoder<R> {
         // Chunks are decoded two at a time where no thread goes idle for it.
         let threads = self.pool.as_ref().map_or(1, Pool::threads);
         let together = if jobs.len() > threads { 2 } else { 1 };
-        let groups: Vec<&mut [Job]> = jobs.chunks_mut(together).collect();
-        let work = |group: &mut [Job]| decode_group(kernel, group, &randoms, reads, contents);
+        let direct = jobs.iter().map(Job::length).sum::<usize>() <= place.len();
+        let outputs = jobs.iter().map(|job| {
+            if !direct {
+                return Output::Own(contents.take());
+            }
+            let (own, rest) = std::mem::take(&mut place).split_at_mut(job.length());
+            place = rest;
+            Output::Place(own)
+        });
+        let mut outputs: Vec<Output<'_>> = outputs.collect();
+        let groups: Vec<_> = jobs.chunks(together).zip(outputs.chunks_mut(together)).collect();
+        let work =
+            |(group, outputs): (&[Job], &mut [Output<'_>])| decode_group(kernel, group, outputs, &randoms, reads);
         let results = match &self.pool {
             Some(pool) => pool.turn(groups, work),
             None => groups.into_iter().map(work).collect(),
         };
-        for (job, result) in jobs.iter_mut().zip(results.into_iter().flatten()) {
-            let content = match result {
-                Ok(content) => {
+        let mut placed = 0;
+        let mut results = results.into_iter().flatten();
+        for (job, mut output) in jobs.iter().zip(outputs) {
+            match results.next().unwrap_or(Err(Error::Extent("Chunk"))) {
+                Ok(()) => {
                     self.content_crc.combine(&hasher(job));
                     self.summary.chunks += 1;
-                    content
                 }
                 Err(Error::Io(error)) => {
                     self.fail(Error::Io(error));
@@ -519,23 +532,28 @@ impl<R: Read> Decoder<R> {
                         length,
                         reason: error.to_string(),
                     });
-                    vec![0; job.chunk.header.output_length as usize]
+                    output.bytes(job.length()).fill(0);
                 }
                 Err(error) => {
                     self.fail(error.at(Some(job.number), job.offset));
                     break;
                 }
-            };
+            }
+            let content = output.bytes(job.length());
             if self.options.sha256 {
-                self.digest.get_or_insert_default().update(&content);
+                self.digest.get_or_insert_default().update(&*content);
             }
             self.summary.content_bytes += content.len() as u64;
-            self.ready.push_back(content);
+            match output {
+                Output::Own(content) => self.ready.push_back(content),
+                Output::Place(content) => placed += content.len(),
+            }
         }
         for job in jobs {
             self.bodies.give(job.chunk.into_body());
             self.reads.give(job.reference.unwrap_or_default());
         }
+        placed
     }
 
     /// Ends with an error, and nothing that was to come before it but behind its chunk.
@@ -604,6 +622,15 @@ impl<R: Read> Read for Decoder<R> {
                 self.taken += count;
                 return Ok(count);
             }
+            // Chunks go straight to a buffer that is large enough for them.
+            let idle = self.ready.is_empty() && self.gap == 0 && self.pending.is_none() && !self.ended;
+            if idle && self.state.is_some() {
+                let placed = self.fill(buffer);
+                if placed > 0 {
+                    return Ok(placed);
+                }
+                continue;
+            }
             if self.next_chunk()?.is_none() {
                 return Ok(0);
             }
@@ -618,42 +645,62 @@ impl<R: Read> Decoder<R> {
     }
 }
 
+/// Where a chunk's content goes.
+enum Output<'a> {
+    /// The caller's memory.
+    Place(&'a mut [u8]),
+    /// A buffer of the decoder.
+    Own(Vec<u8>),
+}
+
+impl Output<'_> {
+    /// The first `length` bytes; there are as many in a place.
+    fn bytes(&mut self, length: usize) -> &mut [u8] {
+        match self {
+            Self::Place(place) => place,
+            Self::Own(buffer) => {
+                if buffer.len() < length {
+                    // Not resized: memory that is zero from the start need not be cleared.
+                    *buffer = vec![0; length];
+                }
+                buffer.truncate(length);
+                buffer
+            }
+        }
+    }
+}
+
 /// Decodes one or two chunks.
 fn decode_group(
     kernel: Kernel,
-    group: &mut [Job],
+    group: &[Job],
+    outputs: &mut [Output<'_>],
     randoms: &[Option<RandomAccess>],
     reads: &Buffers,
-    contents: &Buffers,
-) -> Vec<Result<Vec<u8>>> {
+) -> Vec<Result<()>> {
     let mut read: Vec<Vec<u8>> = group.iter().map(|_| reads.take()).collect();
-    let mut out: Vec<Vec<u8>> = group.iter().map(|_| contents.take()).collect();
     let references: Vec<Result<Vec<&[u8]>>> =
         group.iter().zip(&mut read).map(|(job, read)| job.reference_bytes(randoms, read)).collect();
-    let work = group.iter().zip(&references).zip(&mut out);
+    let work = group.iter().zip(&references).zip(outputs);
     let mut work: Vec<Work<'_>> = work
         .filter_map(|((job, reference), out)| {
             let reference = reference.as_ref().ok()?;
-            Some(Work { chunk: &job.chunk, reference, out })
+            Some(Work { chunk: &job.chunk, reference, out: out.bytes(job.length()) })
         })
         .collect();
     let mut decoded = chunk::decode(kernel, &mut work).into_iter();
-    let mut results = Vec::with_capacity(group.len());
-    for (reference, out) in references.into_iter().zip(out) {
-        let result = reference.and_then(|_| decoded.next().unwrap_or(Err(Error::Extent("Chunk"))));
-        results.push(match result {
-            Ok(()) => Ok(out),
-            Err(error) => {
-                contents.give(out);
-                Err(error)
-            }
-        });
-    }
+    let outcome = |reference: Result<_>| reference.and_then(|_| decoded.next().unwrap_or(Err(Error::Extent("Chunk"))));
+    let results = references.into_iter().map(outcome).collect();
     read.into_iter().for_each(|buffer| reads.give(buffer));
     results
 }
 
 impl Job {
+    /// Content bytes.
+    fn length(&self) -> usize {
+        self.chunk.header.output_length as usize
+    }
+
     /// The bytes of each reference range: those in memory as they are, others read into `buffer`.
     fn reference_bytes<'a>(
         &'a self,
