@@ -35,6 +35,8 @@ pub const MAX_PROFILE_BODY: u32 = 1 << 23;
 pub const MAX_BIND_BODY: u32 = 1 << 16;
 /// Largest sum of the bodies of Metadata records.
 pub const MAX_METADATA_BODY: u32 = 1 << 20;
+/// Largest body of an Index record.
+pub const MAX_INDEX_BODY: u32 = 1 << 20;
 /// Most mask and element tables of a bank together.
 pub const MAX_TABLES: usize = 32;
 /// Offsets stay below this.

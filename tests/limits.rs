@@ -521,7 +521,7 @@ fn value(cell: &str) -> Option<u64> {
 
 #[test]
 fn the_limits_are_those_of_the_spec() {
-    let known: [(&str, u64, u64); 13] = [
+    let known: [(&str, u64, u64); 14] = [
         ("max_chunk_length", limits::MAX_CHUNK_LENGTH.into(), limits::BASELINE_CHUNK_LENGTH.into()),
         ("references", limits::MAX_REFERENCES as u64, limits::BASELINE_REFERENCES as u64),
         ("bank_slots", limits::MAX_BANK_SLOTS as u64, limits::BASELINE_BANK_SLOTS as u64),
@@ -534,6 +534,7 @@ fn the_limits_are_those_of_the_spec() {
         ("Bind body", limits::MAX_BIND_BODY.into(), limits::MAX_BIND_BODY.into()),
         ("Chunk body", 0, 0),
         ("Metadata body, all in sum", limits::MAX_METADATA_BODY.into(), limits::MAX_METADATA_BODY.into()),
+        ("Index body", limits::MAX_INDEX_BODY.into(), limits::MAX_INDEX_BODY.into()),
         ("content", limits::MAX_OFFSET - 1, limits::MAX_OFFSET - 1),
     ];
     let table = table();

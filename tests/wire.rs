@@ -14,6 +14,7 @@ use ulpack::wire::bits::{BitReader, BitWriter};
 use ulpack::wire::chunk_header::{ChunkHeader, Method, SubstreamHeader};
 use ulpack::wire::end::End;
 use ulpack::wire::fields::Fields;
+use ulpack::wire::index::{Entry, Index, Listed, ReferenceRange};
 use ulpack::wire::layout::{Kind, KindReference, Layout, Span};
 use ulpack::wire::profile::Profile;
 use ulpack::wire::record_header::{RecordHeader, RecordType, checked_body, write_record};
@@ -366,5 +367,61 @@ fn numbers_and_bits() {
             assert_eq!(reader.unary(29).unwrap(), value % 30);
         }
         reader.finish().unwrap();
+    }
+}
+
+/// A segment of a stream that goes on up to the offset returned.
+fn some_index(random: &mut Random) -> (Index, u64) {
+    let mut index = Index {
+        previous: number(random, 40),
+        first_chunk: number(random, 64),
+        content_offset: number(random, 62),
+        entries: Vec::new(),
+    };
+    let mut offset = 24 + number(random, 40);
+    for i in 0..=random.below(20) {
+        let listed = match random.below(4) {
+            _ if i == 0 => 0,
+            listed => listed,
+        };
+        let listed = match listed {
+            1 => Listed::Layout { begun: random.below(index.content_offset + 1) },
+            2 => Listed::Bind(random.next() as u8),
+            3 => Listed::Profile(random.next() as u16),
+            _ => Listed::Chunk {
+                output_length: number(random, 32).max(1) as u32,
+                ranges: (0..random.below(4))
+                    .map(|_| {
+                        let start = number(random, 62);
+                        let bytes = start..start + 1 + number(random, 61);
+                        ReferenceRange { reference: random.next() as u8, bytes }
+                    })
+                    .collect(),
+            },
+        };
+        index.entries.push(Entry { offset, listed });
+        offset += 16 + number(random, 32);
+    }
+    (index, offset.max(42 << 40))
+}
+
+#[test]
+fn indices() {
+    let mut random = Random(12);
+    for _ in 0..TIMES {
+        let (index, at) = some_index(&mut random);
+        let mut record = Vec::new();
+        index.write(&mut record);
+        let (header, body) = record.split_first_chunk().unwrap();
+        let header = RecordHeader::parse(header).unwrap();
+        let body = checked_body("Index", body).unwrap();
+        assert_eq!((header.kind, usize::from(header.count)), (RecordType::Index, index.chunks()));
+        assert_eq!(Index::parse(body, header.count, at).unwrap(), index);
+        // No shorter or longer form, no other number of chunks, no record behind the index.
+        let last = index.entries.last().unwrap().offset;
+        assert!(Index::parse(&body[..body.len() - 1], header.count, at).is_err());
+        assert!(Index::parse(&[body, &[1]].concat(), header.count, at).is_err());
+        assert!(Index::parse(body, header.count + 1, at).is_err());
+        assert!(Index::parse(body, header.count, last + 15).is_err());
     }
 }

@@ -77,6 +77,7 @@ class Chunk(Record):
         self.content, self.substreams = content, substreams
         self.output_offset = self.output_length = self.content_crc = None
         self.reference_crc = crc32(reference_bytes)
+        self.ranges = []                             # (reference, offset, length), neighbours as one
         self.tail = b""
 
     def body(self, state):
@@ -104,6 +105,53 @@ class End(Record):
                   "index_offset": state["index"]} | self.fields
         head = struct.pack("<QQIQQ", *values.values())
         return head + struct.pack("<I", crc32(head) ^ self.body_crc) + self.closing + self.tail
+
+
+class Index(Record):
+    """Lists what came since the Index before. `fields` replaces computed values; `change` is given the list of entries,
+    [type, offset, begun or slot or (output_length, ranges)], before they are written; `tail` comes after them."""
+
+    def __init__(self, change=None, **fields):
+        super().__init__(INDEX, b"")
+        self.change, self.fields, self.tail = change, fields, b""
+        self.chunks = None                           # count, when it is to be wrong
+
+    def entries(self, state):
+        """(entries, chunks before, content before)"""
+        since = [e for e in state["listed"] if e[0] > state["previous"]]
+        force = {}
+        for at, record in state["listed"]:
+            if at <= state["previous"] and record.kind != CHUNK:
+                force[record.kind, record.count if record.kind != LAYOUT else 0] = at, record
+        first = [r for _, r in since if r.kind == CHUNK]
+        before = [r for at, r in state["listed"] if r.kind == CHUNK and at <= state["previous"]]
+        content = sum(len(r.content) for r in before)
+        old = [e for e in sorted(force.values(), key=lambda e: e[0]) if e[1].kind != LAYOUT or e[1].described > content]
+        return old + since, len(before), content
+
+    def body(self, state):
+        listed, chunks, content = self.entries(state)
+        fields = {"previous": state["previous"], "first_chunk": chunks, "content_offset": content} | self.fields
+        entries = [[r.kind, at, (len(r.content), list(r.ranges)) if r.kind == CHUNK else
+                    max(content - r.begins, 0) if r.kind == LAYOUT else r.count] for at, r in listed]
+        if self.change:
+            self.change(entries)
+        out, before, at = struct.pack("<QQQ", *fields.values()), 0, content
+        for kind, offset, value in entries:
+            out += bytes([kind]) + leb128(offset - before)
+            before = offset
+            if kind == CHUNK:
+                length, ranges = value
+                out += leb128(length) + leb128(len(ranges))
+                expected, at = at, at + length
+                for reference, start, size in ranges:
+                    out += bytes([reference]) + leb128(zigzag(start - expected)) + leb128(size)
+                    expected = start + size
+            else:
+                out += leb128(value)
+        self.payload = out + self.tail
+        self.count = sum(e[0] == CHUNK for e in entries) if self.chunks is None else self.chunks
+        return super().body(state)
 
 
 class Digest(Record):
@@ -150,7 +198,7 @@ class Stream:
     def layout(self, kinds, spans):
         """Spans may be given as Span or (kind, elements, …)."""
         spans = [s if isinstance(s, Span) else Span(*s) for s in spans]
-        self.kinds, self.spans = kinds, []
+        self.kinds, self.spans, begins = kinds, [], self.described
         output, cursors = self.described, [self.described] * 256
         for s in spans:
             kind = kinds[s.kind] if s.kind < len(kinds) else kinds[0]
@@ -166,7 +214,9 @@ class Stream:
             self.spans.append((output, output + size, s, start))
             output += size
         self.described = output
-        return self.add(Layout(kinds, spans))
+        layout = Layout(kinds, spans)
+        layout.begins, layout.described = begins, self.described
+        return self.add(layout)
 
     def bind(self, slot, bank):
         self.banks[slot] = bank
@@ -221,17 +271,26 @@ class Stream:
 
     def chunk(self, length, substreams):
         """`substreams`: one Substream or Coded per kind that occurs, in ascending order."""
-        used = b""
+        used, ranges = b"", []
         numbers = sorted({part[0] for part in self.parts(self.coded, self.coded + length)})
         for number, first, last, _, _, _, reference in self.parts(self.coded, self.coded + length):
             if substreams[numbers.index(number)].method in (SAME, RESIDUAL, MASK):
                 kind = self.kinds[number]
                 width = kind.other.w // 8
-                used += self.references[kind.reference][reference + first * width:reference + last * width]
+                begin, end = reference + first * width, reference + last * width
+                used += self.references[kind.reference][begin:end]
+                if ranges and ranges[-1][0] == kind.reference and sum(ranges[-1][1:]) == begin:
+                    begin = ranges.pop()[1]
+                ranges.append((kind.reference, begin, end - begin))
         built = [s.build(self.banks[s.slot]) if isinstance(s, Coded) else s for s in substreams]
         content = self.content[self.coded:self.coded + length]
         self.coded += length
-        return self.add(Chunk(content, built, used))
+        chunk = Chunk(content, built, used)
+        chunk.ranges = ranges
+        return self.add(chunk)
+
+    def index(self, **fields):
+        return self.add(Index(**fields))
 
     def digest(self, xor=0):
         return self.add(Digest(xor))
@@ -247,9 +306,11 @@ class Stream:
             "version", "draft", "flags", "references", "bank_slots", "profile_slots", "feature_set", "reserved",
             "max_chunk_length")))
         out = head + struct.pack("<I", crc32(head) ^ self.header_crc)
-        state = {"produced": 0, "chunks": 0, "content_crc": 0, "content": b"", "index": 0}
+        state = {"produced": 0, "chunks": 0, "content_crc": 0, "content": b"", "index": 0, "listed": []}
         for record in self.records:
-            state["at"] = len(out)
+            state["at"], state["previous"] = len(out), state["index"]
+            if record.kind in (LAYOUT, BIND, PROFILE, CHUNK):
+                state["listed"].append((len(out), record))
             if record.kind == INDEX:
                 state["index"] = len(out)
             out += record.bytes(state)

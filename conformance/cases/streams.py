@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT-0
 """§3 the stream, its header and record headers, and §4 End."""
 from assemble.elements import BYTES
-from assemble.records import INDEX, Kind, Record, Stream
+from assemble.records import Index, Kind, Record, Stream
 from assemble.substreams import CONSTANT, Substream
 
 from .registry import reject, valid
@@ -105,8 +105,8 @@ def _():
 @valid("index-skipped", "ULP-END-01", "two Index records; End points to the last")
 def _():
     s = bytes_stream(chunks=(4, 7))
-    s.records.insert(2, Record(INDEX, b"\1\2\3", 0, 1))
-    s.records.insert(4, Record(INDEX, b"", 0, 0))
+    s.records.insert(2, Index())
+    s.records.insert(4, Index())
     return s
 
 

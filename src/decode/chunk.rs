@@ -9,7 +9,7 @@ use crate::core::bank::TokenClass;
 use crate::core::convert::convert;
 use crate::core::element::{Class, ElementType};
 use crate::core::model::Model;
-use crate::decode::parts::{Part, parts};
+use crate::decode::parts::{Part, parts, reference_ranges};
 use crate::decode::slots::{LazyBank, Slots};
 use crate::decode::substream::{Job, Substream};
 use crate::error::{Error, Result};
@@ -97,16 +97,7 @@ impl Chunk {
             substreams.push(Prepared { header: substream, kind, element, bank, profiles });
         }
         let mut chunk = Self { header, parts, ranges: Vec::new(), body, substreams };
-        for part in &chunk.parts {
-            let (true, Some(reference)) = (chunk.uses_reference(part.kind), part.reference) else {
-                continue;
-            };
-            let range = part.reference_offset..part.reference_offset + part.reference_length() as u64;
-            match chunk.ranges.last_mut() {
-                Some((index, last)) if *index == reference.index && last.end == range.start => last.end = range.end,
-                _ => chunk.ranges.push((reference.index, range)),
-            }
-        }
+        chunk.ranges = reference_ranges(&chunk.parts, |kind| chunk.uses_reference(kind));
         if chunk.substreams.iter().all(|s| !s.header.method.uses_reference()) && chunk.header.reference_crc != 0 {
             return Err(Error::Field { field: "reference_crc", value: chunk.header.reference_crc.into() });
         }

@@ -77,3 +77,17 @@ pub fn parts(layout: &Layout, start: u64, length: u32) -> Result<Vec<Part>> {
     }
     Ok(parts)
 }
+
+/// The reference ranges of the parts of kinds that use the reference, in output order: index, bytes. Neighbours are one.
+pub fn reference_ranges(parts: &[Part], uses_reference: impl Fn(u8) -> bool) -> Vec<(u8, Range<u64>)> {
+    let mut ranges: Vec<(u8, Range<u64>)> = Vec::new();
+    for part in parts.iter().filter(|p| uses_reference(p.kind)) {
+        let Some(reference) = part.reference else { continue };
+        let range = part.reference_offset..part.reference_offset + part.reference_length() as u64;
+        match ranges.last_mut() {
+            Some((index, last)) if *index == reference.index && last.end == range.start => last.end = range.end,
+            _ => ranges.push((reference.index, range)),
+        }
+    }
+    ranges
+}

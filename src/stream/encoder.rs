@@ -13,6 +13,7 @@ use crate::encode::workspace::Workspaces;
 use crate::error::{Error, Result};
 use crate::limits::{BASELINE_REFERENCES, MAX_METADATA_BODY, MAX_REFERENCES};
 use crate::stream::advice::Advisor;
+use crate::stream::indexer::Indexer;
 use crate::stream::options::{EncoderOptions, Summary, Typing};
 use crate::stream::pool::Pool;
 use crate::stream::reference::{Reference, Source};
@@ -60,6 +61,7 @@ pub struct Encoder<W: Write> {
     used: BTreeSet<usize>,
     started: bool,
     written: u64,
+    indexer: Indexer,
     chunks: u64,
     content: u64,
     content_crc: crc32fast::Hasher,
@@ -99,8 +101,11 @@ impl<W: Write> Encoder<W> {
             Typing::Auto => Some(Advisor::new(&mut references)?),
             Typing::Fixed(_) => None,
         };
+        #[allow(clippy::cast_possible_truncation)]
+        let indexer = Indexer::new(references.len() as u8);
         Ok(Self {
             inner,
+            indexer,
             pool: Arc::new(Pool::new(threads)?),
             running: None,
             references,
@@ -131,6 +136,7 @@ impl<W: Write> Encoder<W> {
         }
         self.collect()?;
         let mut out = Vec::new();
+        self.indexer.write(self.written, true, &mut out);
         let mut identical = false;
         let content_crc = self.content_crc.clone().finalize();
         for (index, source) in self.references.iter_mut().enumerate() {
@@ -151,7 +157,7 @@ impl<W: Write> Encoder<W> {
             content_length: self.content,
             content_crc,
             encoded_length: self.written + out.len() as u64 + 56,
-            index_offset: 0,
+            index_offset: self.indexer.last(),
         };
         end.write(&mut out);
         self.put(&out)?;
@@ -175,6 +181,18 @@ impl<W: Write> Encoder<W> {
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
         self.inner.write_all(bytes)?;
         self.written += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Writes records that the index lists, and a segment of it when there are enough.
+    fn put_listed(&mut self, records: &[u8]) -> Result<()> {
+        self.indexer.take(records, self.written)?;
+        self.put(records)?;
+        if self.indexer.full() {
+            let mut segment = Vec::new();
+            self.indexer.write(self.written, false, &mut segment);
+            self.put(&segment)?;
+        }
         Ok(())
     }
 
@@ -289,9 +307,9 @@ impl<W: Write> Encoder<W> {
                 handle.join().map_err(|_| Error::Io(io::Error::other("a worker thread failed")))?
             }
         };
-        self.put(&coded.head)?;
+        self.put_listed(&coded.head)?;
         for chunk in coded.chunks {
-            self.put(&chunk.record)?;
+            self.put_listed(&chunk.record)?;
             self.workspaces.give_back(chunk.record);
             if let Some(read) = chunk.read
                 && let Some(source) = self.references.get_mut(usize::from(read.index))

@@ -4,6 +4,7 @@ mod advice;
 mod buffers;
 mod decoder;
 mod encoder;
+mod indexer;
 mod inspect;
 mod options;
 mod pool;

@@ -5,6 +5,7 @@ pub mod bits;
 pub mod chunk_header;
 pub mod end;
 pub mod fields;
+pub mod index;
 pub mod layout;
 pub mod leb128;
 pub mod metadata;
