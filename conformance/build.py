@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT-0
-"""Builds the vectors and the manifest from cases/.
+"""Builds the vectors and the manifest from cases/ and hex/, and the examples of the spec from some of them.
 
     build.py --check   compares what is committed with what cases/ describe; writes nothing (the default)
-    build.py --bless   writes vectors and manifest, and says what changed
+    build.py --bless   writes vectors, manifest and examples, and says what changed
 
 Vectors are golden: --bless only after a change of cases/ or of the format that is meant.
 """
@@ -15,7 +15,10 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 sys.dont_write_bytecode = True
+from annotate import example  # noqa: E402
+from assemble.hex import parse  # noqa: E402
 from cases import load  # noqa: E402
+from cases.examples import EXAMPLES  # noqa: E402
 from cases.registry import REFERENCES, VECTORS  # noqa: E402
 
 
@@ -31,6 +34,12 @@ def build():
             entries.append(entry)
     for name, data in REFERENCES.items():
         files[f"vectors/references/{name}"] = data
+    for short, name in EXAMPLES.items():
+        vector = VECTORS[name]
+        data, content, _ = vector.build()
+        text = example(name, data, vector.about, vector.streams[0].references, content)
+        assert parse(text)[1] == data, f"the example {short} does not assemble to its vector"
+        files[f"../spec/examples/{short}.hex"] = text.encode()
     manifest = {"format": "draft 1", "vectors": entries}
     files["manifest.json"] = (json.dumps(manifest, indent=1, ensure_ascii=False) + "\n").encode()
     return files
@@ -38,7 +47,9 @@ def build():
 
 def committed():
     paths = [p for p in (HERE / "vectors").rglob("*") if p.is_file()] + [HERE / "manifest.json"]
-    return {p.relative_to(HERE).as_posix(): p.read_bytes() for p in paths if p.exists()}
+    committed = {p.relative_to(HERE).as_posix(): p.read_bytes() for p in paths if p.exists()}
+    examples = (HERE.parent / "spec/examples").glob("*.hex")
+    return committed | {f"../spec/examples/{p.name}": p.read_bytes() for p in examples}
 
 
 def main():
@@ -56,7 +67,7 @@ def main():
         elif options.bless:
             (HERE / path).parent.mkdir(parents=True, exist_ok=True)
             (HERE / path).write_bytes(new[path])
-    largest, total = max(len(data) for path, data in new.items() if path.endswith(".ulp")), sum(map(len, new.values()))
+    largest, total = max(len(data) for path, data in new.items() if path.endswith(".ulp")), sum(len(data) for path, data in new.items() if path.startswith("vectors/"))
     print(f"{sum(not v.large for v in VECTORS.values())} vectors, {total} bytes, the largest {largest}, {len(changes)} files differ")
     if largest > 1 << 16 or total > 1 << 22:
         sys.exit("too large: 64 KiB each, 4 MiB in all")

@@ -153,13 +153,15 @@ def check_ids():
     """Compares the requirement ids of the spec with those that vectors name."""
     spec = set(re.findall(r"ULP-[A-Z]{3}-\d\d", (HERE.parent / "spec/format.md").read_text()))
     vectors = json.loads((HERE / "manifest.json").read_text())["vectors"]
-    named = {i for v in vectors for i in v["ids"]}
+    inputs = json.loads((HERE / "encode/manifest.json").read_text())["inputs"]
+    named = {i for v in vectors + inputs for i in v["ids"]}
     problems = [f"{i}: no vector" for i in sorted(spec - named)]
-    problems += [f"{v['name']}: {i} is not in the spec" for v in vectors for i in v["ids"] if i not in spec]
+    problems += [f"{v['name']}: {i} is not in the spec" for v in vectors + inputs for i in v["ids"] if i not in spec]
     problems += [f"{v['name']}: names no requirement" for v in vectors if not v["ids"]]
     for problem in problems:
         print(problem)
-    print(f"{len(spec)} requirements, {len(spec & named)} with a vector, {len(vectors)} vectors, {len(problems)} problems")
+    print(f"{len(spec)} requirements, {len(spec & named)} with a vector, {len(vectors)} vectors, "
+          f"{len(inputs)} inputs for encoders, {len(problems)} problems")
     return 1 if problems else 0
 
 

@@ -139,3 +139,32 @@ fn the_runner_passes_the_command() {
         assert!(!passed, "{decoder} passed: {report}");
     }
 }
+
+#[test]
+#[cfg(feature = "cli")]
+fn the_command_keeps_the_properties_of_encoders() {
+    if Command::new("python3").arg("--version").output().is_err() {
+        eprintln!("note: python3 is absent, skipped");
+        return;
+    }
+    let ulp = env!("CARGO_BIN_EXE_ulp");
+    let run = |encoder: &str, decoder: &str, also: &[String]| {
+        let mut command = Command::new("python3");
+        command.arg(corpus().join("run_encoder.py")).args(["--jobs", "2", "--encoder", encoder, "--decoder", decoder]);
+        for command_too in also {
+            command.args(["--also", command_too]);
+        }
+        let output = command.output().unwrap();
+        let report = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        (output.status.success(), report.into_owned())
+    };
+    let also = [format!("'{ulp}' -c -T 3"), format!("env ULP_KERNEL=scalar '{ulp}' -c -T 1")];
+    let (passed, report) = run(&format!("'{ulp}' -c"), &format!("'{ulp}' -d"), &also);
+    assert!(passed, "{report}");
+    // What makes no streams fails, and what makes another stream each time.
+    let (passed, report) = run("cat", "cat", &[]);
+    assert!(!passed && report.contains("the independent decoder says"), "{report}");
+    let other = format!("'{ulp}' -c -9");
+    let (passed, report) = run(&format!("'{ulp}' -c"), &format!("'{ulp}' -d"), &[other]);
+    assert!(!passed && report.contains("makes another stream"), "{report}");
+}

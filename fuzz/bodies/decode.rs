@@ -11,7 +11,7 @@ use super::input;
 use super::repair::{put_chunk_crc, put_end_crc, repair};
 
 /// Content bytes after which a decoding is left: a few bytes may promise any amount, and there is no more to learn of it.
-const ENOUGH: u64 = 32 << 20;
+const ENOUGH: u64 = 8 << 20;
 
 /// Hash and length of bytes. Contents are not kept: those of a small stream may be larger than memory.
 type Print = (u64, u64);
