@@ -19,7 +19,7 @@ from annotate import example  # noqa: E402
 from assemble.hex import parse  # noqa: E402
 from cases import load  # noqa: E402
 from cases.examples import EXAMPLES  # noqa: E402
-from cases.registry import REFERENCES, VECTORS  # noqa: E402
+from cases.registry import BANK_FILES, REFERENCES, VECTORS  # noqa: E402
 
 
 def build():
@@ -40,6 +40,8 @@ def build():
         text = example(name, data, vector.about, vector.streams[0].references, content)
         assert parse(text)[1] == data, f"the example {short} does not assemble to its vector"
         files[f"../spec/examples/{short}.hex"] = text.encode()
+    for name, data in BANK_FILES.items():
+        files[f"vectors/banks/{name}"] = data
     manifest = {"format": "draft 1", "vectors": entries}
     files["manifest.json"] = (json.dumps(manifest, indent=1, ensure_ascii=False) + "\n").encode()
     return files

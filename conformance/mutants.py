@@ -10,6 +10,7 @@ wrong Digest, a whole Reference, reference_crc where the content comes out right
 """
 import argparse
 import fnmatch
+import hashlib
 import io
 import multiprocessing
 import sys
@@ -30,7 +31,7 @@ MUTANTS = {
     "version-after-crc": ('    require(start[6:] ==', '    start += source.read(16)\n'
                           '    require(crc32(start[:20]) == int.from_bytes(start[20:], "little"), "CRC")\n'
                           '    source.file = io_join(start[8:], source.file)\n    start = start[:8]\n    require(start[6:] =='),
-    "header-crc-unchecked": ('require(crc32(data[:20]) == int.from_bytes(data[20:], "little"), "Stream_Header CRC")', "pass"),
+    "header-crc-unchecked": ('require(crc32(data[:20]) == little(data[20:]), "Stream_Header CRC")', "pass"),
     "header-flags-unchecked": ("not flags & ~IN_PLACE and not reserved", "not reserved"),
     "header-high-flags-unchecked": ("not flags & ~IN_PLACE and not reserved", "not flags & 0xFF & ~IN_PLACE and not reserved"),
     "header-reserved-unchecked": ("not flags & ~IN_PLACE and not reserved", "not flags & ~IN_PLACE"),
@@ -46,10 +47,10 @@ MUTANTS = {
     "padding-unchecked": ('require(not start.strip(b"\\0"), "bytes after zero padding")', "pass"),
     "stream-after-padding": ("start = source.some(1 << 16)", "start = source.some(1)"),
     "padding-not-accepted": ('while start[:1] == b"\\0":', "while False:"),
-    "one-stream-only": ("Stream(stream_header(start, source), source, references, out).records()",
-                        "Stream(stream_header(start, source), source, references, out).records()\n        return"),
+    "one-stream-only": ("Stream(stream_header(start, source), source, references, out, bank_files).records()",
+                        "Stream(stream_header(start, source), source, references, out, bank_files).records()\n        return"),
     "padding-forbids-more": ('start += source.some(5) if start else b""', "require(not start, 'one stream')"),
-    "empty-input-accepted": ('require(start, "truncated: the input is empty")', "pass"),
+    "empty-input-accepted": ('require(start := source.some(6), "truncated: the input is empty")', "start = source.some(6)"),
     "truncation-accepted": ('require(len(data) == n, "truncated")', "exit_if(len(data) < n)"),
     "truncation-unnamed": ('"truncated")\n        return data', '"too short")\n        return data'),
     "encoded-length-of-file": ("source.at = len(start)", "source.at += 0"),
@@ -70,7 +71,7 @@ MUTANTS = {
     "count-of-digest-unchecked": ("kind not in (END, DIGEST)", "kind != END"),
     "sizes-unchecked": ("length == SIZES.get(kind, length) and length <= most", "length <= most"),
     "limits-unchecked": ("length == SIZES.get(kind, length) and length <= most", "length == SIZES.get(kind, length)"),
-    "body-crc-unchecked": ('require(other or crc32(body[:-4]) == int.from_bytes(body[-4:], "little"), "record body CRC")', "pass"),
+    "body-crc-unchecked": ('require(other or crc32(body[:-4]) == little(body[-4:]), "record body CRC")', "pass"),
     "ancillary-body-crc-unchecked": ("require(other or crc32(body[:-4])", "require(other or not known or crc32(body[:-4])"),
     # --- End
     "end-crc-unchecked": ("crc32(body[:36]) == crc and body[40:] == CLOSING_MAGIC", "body[40:] == CLOSING_MAGIC"),
@@ -159,11 +160,12 @@ MUTANTS = {
     "layout-element-0": ("require(element and (other or other_number == 0)", "element = element or ELEMENTS[1]\n        require((other or other_number == 0)"),
     # --- slots
     "bank-slot-unchecked": ('require(count < self.bank_slots, "bank slot is out of range")', "pass"),
-    "bind-external-ignored": ('raise Reject(f"the bank file {body.bytes(32).hex()} is not at hand", UNSUPPORTED)', "return"),
-    "bind-external-invalid": ("is not at hand\", UNSUPPORTED)\n        self.banks", "is not at hand\", INVALID)\n        self.banks"),
-    "bind-external-unnamed": ("the bank file {body.bytes(32).hex()} is", "a bank file is"),
+    "bind-external-ignored": ('require(banks, f"the bank file {digest} is not at hand", UNSUPPORTED)', "if not banks: return"),
+    "bind-external-invalid": ("is not at hand\", UNSUPPORTED)", "is not at hand\", INVALID)"),
+    "bind-external-unnamed": ("the bank file {digest} is", "a bank file is"),
     "bind-external-length": ('require(len(body.data) == 34, "length of an external Bind")', "pass"),
-    "bind-once": ("self.banks[count] = Bank(body)", "self.banks.setdefault(count, Bank(body))"),
+    "bind-once": ("self.banks[count] = banks[number] if external else Bank(body)",
+                  "self.banks.setdefault(count, banks[number] if external else Bank(body))"),
     "profile-slot-unchecked": ("count < self.profile_slots and 1 <= columns", "1 <= columns"),
     "profile-columns-0": ("1 <= columns <= 1 << 20", "columns <= 1 << 20"),
     "profile-rice-8": ("rice <= 7", "rice <= 8"),
@@ -185,15 +187,15 @@ MUTANTS = {
     "digest-twice": ("DIGEST not in self.seen and", ""),
     "chunk-after-digest": ('self.seen.update([DIGEST, "no more chunks"])', "self.seen.add(DIGEST)"),
     # --- Chunk
-    "chunk-crc-unchecked": ('require(crc32(body[:size]) == int.from_bytes(body[size:size + 4], "little"), "Chunk CRC")', "pass"),
-    "chunk-crc-late": ('        require(crc32(body[:size]) == int.from_bytes(body[size:size + 4], "little"), "Chunk CRC")\n', ""),
+    "chunk-crc-unchecked": ('require(crc32(body[:size]) == little(body[size:size + 4]), "Chunk CRC")', "pass"),
+    "chunk-crc-late": ('        require(crc32(body[:size]) == little(body[size:size + 4]), "Chunk CRC")\n', ""),
     "output-offset-unchecked": ("offset == self.produced and 1 <= length", "1 <= length"),
     "output-length-0": ("1 <= length <= self.max_chunk_length", "length <= self.max_chunk_length"),
     "output-length-unchecked": ("1 <= length <= self.max_chunk_length", "1 <= length"),
     "chunk-beyond-layout": ('require(offset + length <= self.described, "Chunk outside of the output of the Layout")', "pass"),
-    "substreams-fewer": ("count == len(kinds)", "count <= len(kinds)"),
-    "substreams-more": ("count == len(kinds)", "count >= len(kinds)"),
-    "kinds-in-order-of-use": ("kinds = sorted({part.kind for part in parts})", "kinds = list(dict.fromkeys(part.kind for part in parts))"),
+    "substreams-fewer": ("count == len(kinds :=", "count <= len(kinds :="),
+    "substreams-more": ("count == len(kinds :=", "count >= len(kinds :="),
+    "kinds-in-order-of-use": ("kinds := sorted({part.kind for part in parts})", "kinds := list(dict.fromkeys(part.kind for part in parts))"),
     "chunk-data-left-over": ("sum(h.length for h in headers) == len(body) - size - 4", "sum(h.length for h in headers) <= len(body) - size - 4"),
     "content-crc-unchecked": ('require(crc32(content) == content_crc, "content CRC")', "pass"),
     "release-before-check": ('require(crc32(content) == content_crc, "content CRC")',
@@ -209,28 +211,50 @@ MUTANTS = {
     "raw-bank-unchecked": ("h[1:7] == (0,) * 6", "h[2:7] == (0,) * 5"),
     "raw-scale-base-unchecked": ("h[1:7] == (0,) * 6", "h[1:6] == (0,) * 5"),
     "raw-length-unchecked": ('require(h.length == (self.n * w // 8, w // 8, 0)[h.method], "length of a substream")', "pass"),
-    "block-unchecked": ('require(h.block == 0 or (8 if h.method == MASK else 5) <= h.block <= 20, "block")', "pass"),
-    "block-low-unchecked": ("(8 if h.method == MASK else 5) <= h.block <= 20", "h.block <= 20"),
-    "block-of-masks": ("(8 if h.method == MASK else 5) <= h.block <= 20", "5 <= h.block <= 20"),
-    "block-21": ("h.block <= 20", "h.block <= 21"),
-    "block-19": ("h.block <= 20", "h.block <= 19"),
+    "block-unchecked": ('require(block == 0 or (8 if method == MASK else 5) <= block <= 20, "block")', "pass"),
+    "block-low-unchecked": ("(8 if method == MASK else 5) <= block <= 20", "block <= 20"),
+    "block-of-masks": ("(8 if method == MASK else 5) <= block <= 20", "5 <= block <= 20"),
+    "block-21": ("<= block <= 20", "<= block <= 21"),
+    "block-19": ("<= block <= 20", "<= block <= 19"),
     "lanes-unchecked": ("h.lanes <= 5 and h.length", "h.length"),
     "length-of-states-unchecked": ("h.lanes <= 5 and h.length >= 4 << h.lanes", "h.lanes <= 5"),
     "built-in-invalid": ('f"built-in bank {h.bank - 128}", UNSUPPORTED', 'f"built-in bank {h.bank - 128}"'),
     "bank-default": ("stream.banks.get(h.bank)", "stream.banks.get(h.bank, next(iter(stream.banks.values()), None))"),
-    "bank-class-unchecked": ('require(bank.kind == fits, "class of the bank does not fit")', "pass"),
+    "bank-class-unchecked": ('require(self.kind == fits, "class of the bank does not fit")', "pass"),
     "shift-unchecked": ('require(h.shift <= (0 if w == 8 else self.element.m - bank.top if is_float else w - 1), "shift")', "pass"),
     "shift-of-8-bits": ("(0 if w == 8 else self.element.m - bank.top", "(self.element.m - bank.top"),
     "shift-top-unchecked": ("self.element.m - bank.top if is_float", "self.element.m if is_float"),
     "shift-m-refused": ("self.element.m - bank.top if is_float", "self.element.m - 1 if is_float"),
-    "scale-table-unchecked": ("and (bank.scales or not h.block) and", "and"),
-    "mask-table-unchecked": ("and (bank.masks or h.method != MASK)", ""),
-    "element-table-unchecked": ("require(bank.elements and (bank.scales", "require((bank.scales"),
+    "scale-table-unchecked": ("and (self.scales or not block) and", "and"),
+    "mask-table-unchecked": ("and (self.masks or method != MASK)", ""),
+    "element-table-unchecked": ("require(self.elements and (self.scales", "require((self.scales"),
     "profiles-without-profile": ("not profiles or any(part.profile is not None for part in parts)", "True"),
     "profile-slot-empty": ('require(not profiles or part.profile in profiles, "profile slot is empty")', "pass"),
     "profile-without-flag": ("if h.flags & PROFILES else {}", "if True else {}"),
     "profile-needs-filled-slots": ("not profiles or part.profile in profiles", "part.profile is None or part.profile in stream.profiles"),
     "profile-from-chunk": ("range(part.first, part.first + part.elements)", "range(part.elements)"),
+    # --- bank files
+    "bank-file-magic-unchecked": ('require(data[:6] == b"\\x89ulb\\r\\n", "not a bank file")', "pass"),
+    "bank-file-version-unchecked": ('require(data[6:8] == b"\\0\\1", "version or draft of a bank file", UNSUPPORTED)', "pass"),
+    "bank-file-draft-unchecked": ('data[6:8] == b"\\0\\1"', 'data[6:7] == b"\\0"'),
+    "bank-file-version-invalid": ('"version or draft of a bank file", UNSUPPORTED', '"version or draft of a bank file"'),
+    "bank-file-header-crc-unchecked": ("len(data) >= 24 and crc32(data[:16]) == little(data[16:20])", "len(data) >= 24"),
+    "bank-file-reserved-unchecked": ('require(not reserved, "reserved field of a bank file", UNSUPPORTED)', "pass"),
+    "bank-file-reserved-invalid": ('"reserved field of a bank file", UNSUPPORTED', '"reserved field of a bank file"'),
+    "bank-file-count-unchecked": ("1 <= count <= 1024 and size", "size"),
+    "bank-file-count-0": ("1 <= count <= 1024 and size", "count <= 1024 and size"),
+    "bank-file-length-unchecked": ("size == len(data) <= 1 << 22", "True"),
+    "bank-file-crc-unchecked": ('require(crc32(data[20:-4]) == little(data[-4:]), "bank file CRC")', "pass"),
+    "bank-file-element-unchecked": ("number in ELEMENTS and method <= PLAIN and not reserved", "method <= PLAIN and not reserved"),
+    "bank-file-entry-reserved-unchecked": ("number in ELEMENTS and method <= PLAIN and not reserved", "number in ELEMENTS and method <= PLAIN"),
+    "bank-file-entry-invalid": ('"entry of a bank file", UNSUPPORTED', '"entry of a bank file"'),
+    "bank-file-method-same": ("method >= RESIDUAL and length + 4", "length + 4"),
+    "bank-file-use-unchecked": ("        banks[-1].check_use(ELEMENTS[number], method, block)\n", ""),
+    "bank-file-left-over": ("    body.finish()\n    return banks", "    return banks"),
+    "external-number-unchecked": ('require(number < len(banks), "number of an external bank")', "number = min(number, len(banks) - 1)"),
+    "external-first-bank": ("banks[number] if external", "banks[0] if external"),
+    "external-any-file": ("self.bank_files.get(digest := body.bytes(32).hex())",
+                          "self.bank_files.get(digest := body.bytes(32).hex(), next(iter(self.bank_files.values()), None))"),
     # --- banks
     "bank-class-4": ('require(self.kind <= 3, f"bank class {self.kind}", UNSUPPORTED)', "self.kind = min(self.kind, 2)"),
     "bank-class-invalid": ('f"bank class {self.kind}", UNSUPPORTED', 'f"bank class {self.kind}"'),
@@ -288,7 +312,7 @@ MUTANTS = {
     "convert-flushes-results": ("    return sign | min(((leading", "    if leading == 1 - b.bias and rounded >> b.m == 0:\n        return sign\n    return sign | min(((leading"),
     "convert-saturates": ("+ rounded, infinity)", "+ rounded, infinity - 1)"),
     "convert-nan-quiet": ("or 1 << (b.m - 1)\n", "| 1 << (b.m - 1)\n"),
-    "convert-nan-payload-low": ("mantissa >> (a.m - kept) << (b.m - kept)", "(mantissa & (1 << kept) - 1) << (b.m - kept)"),
+    "convert-nan-payload-low": ("mantissa >> max(a.m - b.m, 0) << max(b.m - a.m, 0)", "(mantissa & (1 << min(a.m, b.m)) - 1) << max(b.m - a.m, 0)"),
     "convert-nan-to-infinity": ("or 1 << (b.m - 1)\n", "\n"),
     "convert-nan-sign": ("return sign | infinity | (payload", "return infinity | (payload"),
     "convert-f8-infinity": ('infinity = 0x7F if no_infinity else', "infinity = 0x7E if no_infinity else"),
@@ -300,8 +324,8 @@ MUTANTS = {
     "scales-zero-resets": ("if symbol else previous\n", "if symbol else self.header.scale_base\n"),
     "lambda-not-clamped": ("else clamp16(b - k) for", "else b - k for"),
     "lambda-clamped-first": ("else clamp16(b - k) for", "else clamp16(clamp16(b) - k) for"),
-    "lambda-subnormal": ("max(u >> self.m & mask, 1)", "(u >> self.m & mask)"),
-    "lambda-m-unshifted": ("self.element.bias + self.m\n", "self.element.bias + self.element.m\n"),
+    "lambda-subnormal": ("max(u >> self.m & (1 << self.element.e) - 1, 1)", "(u >> self.m & (1 << self.element.e) - 1)"),
+    "lambda-m-unshifted": ("- self.element.bias - self.m)", "- self.element.bias - self.element.m)"),
     "lambda-of-integers": ("if self.uses_reference and self.element.e:", "if self.uses_reference:"),
     "residual-inward": ("else (ring - u) - o & ring", "else (ring - u) + o & ring"),
     "residual-order": ("(u ^ top) + o & ring if u < top", "u + o & ring if u < top"),
@@ -374,7 +398,9 @@ def answer(module, vector, limit=1 << 27):
     out = io.BytesIO()
     references = [io.BytesIO((run.HERE / r).read_bytes()) for r in vector["references"]]
     try:
-        module.file(module.Source(io.BytesIO(vector["bytes"])), references, out)
+        files = [(run.HERE / b).read_bytes() for b in vector.get("banks", ())]
+        banks = {hashlib.sha256(data).hexdigest(): module.bank_file(data) for data in files}
+        module.file(module.Source(io.BytesIO(vector["bytes"])), references, out, banks)
     except module.Reject as error:
         return error.args[1], out.getvalue(), error.args[0]
     except EOFError:

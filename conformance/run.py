@@ -6,7 +6,8 @@
     run.py --decoder 'python3 ulp_decode.py'
     run.py --check-ids                     # every requirement of the spec has a vector, every vector known ones
 
-Protocol: the stream on standard input; `--ref FILE` for each reference, in order, after the command's own arguments;
+Protocol: the stream on standard input; `--ref FILE` for each reference, in order, after the command's own arguments, then
+`--bank FILE` for each bank file;
 the content on standard output; exit status 0 accepted, 2 invalid, 3 unsupported or over limit; messages on standard error.
 The last line is `N passed, N failed`; the exit status is 0 if none failed.
 """
@@ -116,6 +117,7 @@ def verdict(vector, status, output, errors):
 def run(vector, options):
     """(status, output, errors) of the decoder; status None when it ran out of time."""
     command = options.decoder + [a for r in vector["references"] for a in ("--ref", str(HERE / r))]
+    command += [a for b in vector.get("banks", ()) for a in ("--bank", str(HERE / b))]
     read_end, write_end = os.pipe()
     process = subprocess.Popen(command, stdin=read_end, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                preexec_fn=limit(options.memory))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT-0
-"""An independent decoder of ulp streams, from spec/format.md alone: ulp_decode.py [--ref FILE]... < stream > content
+"""A decoder of ulp streams from spec/format.md alone: ulp_decode.py [--ref FILE]... [--bank FILE]... < stream > content
 Exit status: 0 accepted, 2 invalid, 3 unsupported; 1 for usage and system errors. Content is written chunk by chunk,
 each after its CRC has matched. Functions have the names of the sections they follow, with their numbers."""
 import hashlib, struct, sys  # noqa: E401
@@ -8,17 +8,14 @@ from bisect import bisect_right
 from collections import namedtuple
 from functools import lru_cache
 from zlib import crc32
-
 Reject, USAGE, INVALID, UNSUPPORTED = type("Reject", (Exception,), {}), 1, 2, 3    # raised with message and exit status
 def require(holds, message, status=INVALID):
     if not holds:
         raise Reject(message, status)
 # --- 1 Conventions ---------------------------------------------------------------------------------------------------
-def unzigzag(z):
-    return -((z + 1) >> 1) if z & 1 else z >> 1
-def clamp16(v):
-    return max(-32768, min(32767, v))
-
+def unzigzag(z): return -((z + 1) >> 1) if z & 1 else z >> 1
+def clamp16(v): return max(-32768, min(32767, v))
+def little(data): return int.from_bytes(data, "little")
 class Body:  # of a record; `at` counts bits, the first of which is the lowest of the first byte
     def __init__(self, data):
         self.data, self.at = data, 0
@@ -41,8 +38,7 @@ class Body:  # of a record; `at` counts bits, the first of which is the lowest o
         require(self.at < 8 * len(self.data), "bit string is too short")
         self.at += 1
         return self.data[(self.at - 1) >> 3] >> (self.at - 1 & 7) & 1
-    def bits(self, n):
-        return sum(self.bit() << k for k in range(n))
+    def bits(self, n): return sum(self.bit() << k for k in range(n))
     def ones(self, most):
         n = next((n for n in range(most + 1) if not self.bit()), None)
         require(n is not None, "unary number is too long")
@@ -59,19 +55,15 @@ ELEMENTS = dict(enumerate((
     Element("bf16", 16, 127, 7, 8), Element("f16", 16, 15, 10, 5), Element("f32", 32, 127, 23, 8),
     Element("f64", 64, 1023, 52, 11)), 1))
 CODES = {8: "B", 16: "H", 32: "I", 64: "Q"}
-
-def unpack(element, data):
-    return struct.unpack(f"<{len(data) * 8 // element.w}{CODES[element.w]}", data)
-def pack(element, patterns):
-    return struct.pack(f"<{len(patterns)}{CODES[element.w]}", *patterns)
+def unpack(element, data): return struct.unpack(f"<{len(data) * 8 // element.w}{CODES[element.w]}", data)
+def pack(element, patterns): return struct.pack(f"<{len(patterns)}{CODES[element.w]}", *patterns)
 @lru_cache(maxsize=1 << 20)
 def conversion_of_references(u, a, b):  # 2.1: the pattern of type b for the pattern u of type a
     sign, no_infinity = u >> (a.w - 1) << (b.w - 1), b.name == "f8_e4m3"
     infinity = 0x7F if no_infinity else (1 << b.e) - 1 << b.m       # the pattern after the largest finite one
     exponent, mantissa = u >> a.m & (1 << a.e) - 1, u & (1 << a.m) - 1
     if exponent == (1 << a.e) - 1 and (a.name != "f8_e4m3" or mantissa == 7):
-        kept = min(a.m, b.m)
-        payload = mantissa >> (a.m - kept) << (b.m - kept) or 1 << (b.m - 1)
+        payload = mantissa >> max(a.m - b.m, 0) << max(b.m - a.m, 0) or 1 << (b.m - 1)
         return sign | infinity | (payload if mantissa and not no_infinity else 0)
     significand, power = mantissa | (1 << a.m if exponent else 0), max(exponent, 1) - a.bias - a.m
     if not significand:
@@ -85,10 +77,8 @@ def conversion_of_references(u, a, b):  # 2.1: the pattern of type b for the pat
 MAGIC, CLOSING_MAGIC, IN_PLACE = b"\x89ulp\r\n", b"\x8aulp", 1
 BASELINE, MAXIMUM = (16, 64, 4096, 1 << 22), (255, 128, 4096, 1 << 26)
 LAYOUT, REFERENCE, BIND, PROFILE, CHUNK, END, INDEX, METADATA, DIGEST = 1, 2, 3, 4, 5, 6, 0x81, 0x82, 0x83
-FLAGS = {REFERENCE: 1, BIND: 1}                                     # WHOLE, EXTERNAL
+FLAGS, SIZES = {REFERENCE: 1, BIND: 1}, {REFERENCE: 16, END: 44, DIGEST: 36}     # FLAGS: WHOLE, EXTERNAL
 LIMITS = {LAYOUT: 1 << 21, BIND: 1 << 16, PROFILE: 1 << 23, METADATA: 1 << 20}
-SIZES = {REFERENCE: 16, END: 44, DIGEST: 36}
-
 class Source:  # the input and the offset in the current stream; takes no more memory than what has arrived
     def __init__(self, file):
         self.file, self.at = file, 0
@@ -96,34 +86,30 @@ class Source:  # the input and the offset in the current stream; takes no more m
         pieces = []
         while n and (piece := self.file.read(min(n, 1 << 16))):
             pieces.append(piece)
-            n -= len(piece)
-            self.at += len(piece)
+            n, self.at = n - len(piece), self.at + len(piece)
         return b"".join(pieces)
     def read(self, n):
         data = self.some(n)
         require(len(data) == n, "truncated")
         return data
-
-def file(source, references, out):  # 3: File = Stream+ zero-bytes*
-    start = source.some(6)
-    require(start, "truncated: the input is empty")
+def file(source, references, out, bank_files={}):  # 3: File = Stream+ zero-bytes*
+    require(start := source.some(6), "truncated: the input is empty")
     while start:
         source.at = len(start)
-        Stream(stream_header(start, source), source, references, out).records()
+        Stream(stream_header(start, source), source, references, out, bank_files).records()
         start = source.some(1)
         while start[:1] == b"\0":
             require(not start.strip(b"\0"), "bytes after zero padding")
             start = source.some(1 << 16)
         require(start in (b"", MAGIC[:1]), "bytes after the End record")
         start += source.some(5) if start else b""
-
 def stream_header(magic, source):  # 3.1
     require(MAGIC.startswith(magic), "not a ulp stream")
     require(magic == MAGIC, "truncated")
     start = magic + source.read(2)
     require(start[6:] == b"\0\1", f"version {start[6]}, draft {start[7]}", UNSUPPORTED)
     data = start + source.read(16)
-    require(crc32(data[:20]) == int.from_bytes(data[20:], "little"), "Stream_Header CRC")
+    require(crc32(data[:20]) == little(data[20:]), "Stream_Header CRC")
     flags, references, banks, profiles, features, reserved, chunk = struct.unpack("<HBBHBBI", data[8:20])
     require(not flags & ~IN_PLACE and not reserved, "reserved field of the Stream_Header", UNSUPPORTED)
     require(features <= 1, f"feature set {features}", UNSUPPORTED)
@@ -131,10 +117,9 @@ def stream_header(magic, source):  # 3.1
     require(chunk >= 1 and all(map(int.__le__, fields, most)), "Stream_Header field is out of range")
     require(not flags & IN_PLACE or references == 1, "IN_PLACE without one reference")
     return flags, *fields
-
 class Stream:
-    def __init__(self, header, source, references, out):
-        self.source, self.references, self.out = source, references, out
+    def __init__(self, header, source, references, out, bank_files={}):
+        self.source, self.references, self.bank_files, self.out = source, references, bank_files, out
         self.flags, self.reference_count, self.bank_slots, self.profile_slots, self.max_chunk_length = header
         self.kinds, self.spans, self.banks, self.profiles = [], [], {}, {}
         self.produced = self.described = self.chunks = self.content_crc = self.index = self.metadata_bytes = 0
@@ -162,7 +147,7 @@ class Stream:
         require(length >= 4, "record body is too short")
         body = self.source.read(length)
         other = kind in (CHUNK, END)                                # these have their CRC elsewhere
-        require(other or crc32(body[:-4]) == int.from_bytes(body[-4:], "little"), "record body CRC")
+        require(other or crc32(body[:-4]) == little(body[-4:]), "record body CRC")
         return kind, flags, count, body if other else Body(body[:-4])
     def end(self, _flags, _count, body):  # 4
         chunks, length, content_crc, encoded, index, crc = struct.unpack("<QQIQQI", body[:40])
@@ -227,8 +212,10 @@ class Stream:
         require(count < self.bank_slots, "bank slot is out of range")
         if external:
             require(len(body.data) == 34, "length of an external Bind")
-            raise Reject(f"the bank file {body.bytes(32).hex()} is not at hand", UNSUPPORTED)
-        self.banks[count] = Bank(body)
+            banks, number = self.bank_files.get(digest := body.bytes(32).hex()), body.take("H")
+            require(banks, f"the bank file {digest} is not at hand", UNSUPPORTED)
+            require(number < len(banks), "number of an external bank")
+        self.banks[count] = banks[number] if external else Bank(body)
     def profile(self, _flags, count, body):  # 6.4
         columns, rice = body.take("IB")
         require(count < self.profile_slots and 1 <= columns <= 1 << 20 and rice <= 7, "Profile field is out of range")
@@ -252,13 +239,12 @@ class Stream:
         size = 20 + 12 * count
         require("no more chunks" not in self.seen, "Chunk after a Digest or a whole Reference")
         require(len(body) >= size + 4, "Chunk body is too short")
-        require(crc32(body[:size]) == int.from_bytes(body[size:size + 4], "little"), "Chunk CRC")
+        require(crc32(body[:size]) == little(body[size:size + 4]), "Chunk CRC")
         offset, length, content_crc, reference_crc = struct.unpack("<QIII", body[:20])
         require(offset == self.produced and 1 <= length <= self.max_chunk_length, "output_offset or output_length")
         require(offset + length <= self.described, "Chunk outside of the output of the Layout")
         parts = self.span_parts(offset, offset + length)
-        kinds = sorted({part.kind for part in parts})
-        require(count == len(kinds), "number of substreams")
+        require(count == len(kinds := sorted({part.kind for part in parts})), "number of substreams")
         headers = [Substream_Header(*struct.unpack_from("<BBBBBBhI", body, 20 + 12 * k)) for k in range(count)]
         require(sum(h.length for h in headers) == len(body) - size - 4, "lengths of the substreams")
         data, crc = Body(body[size + 4:]), 0
@@ -274,8 +260,7 @@ class Stream:
         pieces = {kind: Body(substream.decode()) for kind, substream in substreams.items()}
         content = b"".join(pieces[p.kind].bytes(p.elements * self.kinds[p.kind][0].w // 8) for p in parts)
         require(crc32(content) == content_crc, "content CRC")
-        self.chunks, self.produced = self.chunks + 1, offset + length
-        self.content_crc = crc32(content, self.content_crc)
+        self.chunks, self.produced, self.content_crc = self.chunks + 1, offset + length, crc32(content, self.content_crc)
         self.sha256.update(content)
         self.out.write(content)
         self.out.flush()
@@ -293,7 +278,6 @@ class Stream:
 Part = namedtuple("Part", "kind first elements profile reference")
 Substream_Header = namedtuple("Substream_Header", "method bank block shift lanes flags scale_base length")
 RAW, CONSTANT, SAME, RESIDUAL, MASK, PLAIN, PROFILES = 0, 1, 2, 3, 4, 5, 1
-
 class Substream:  # the header is checked at once, the data in `decode`, for which the chunk adds the reference bytes
     def __init__(self, stream, kind, header, parts, data):
         (self.element, self.other, _), self.header, self.data, self.reference = kind, header, data, []
@@ -307,15 +291,12 @@ class Substream:  # the header is checked at once, the data in `decode`, for whi
             require(h[1:7] == (0,) * 6, "field of a substream without bank is not 0")
             require(h.length == (self.n * w // 8, w // 8, 0)[h.method], "length of a substream")
             return
-        require(h.block == 0 or (8 if h.method == MASK else 5) <= h.block <= 20, "block")
         require(h.lanes <= 5 and h.length >= 4 << h.lanes, "lanes or length of a substream")
         require(h.bank < 128, f"built-in bank {h.bank - 128}", UNSUPPORTED)
         self.bank = bank = stream.banks.get(h.bank)
         require(bank, "bank slot is empty")
-        fits = 0 if w == 8 else 3 if h.method == PLAIN and is_float else 2 if w == 64 else 1
-        require(bank.kind == fits, "class of the bank does not fit")
+        bank.check_use(self.element, h.method, h.block)
         require(h.shift <= (0 if w == 8 else self.element.m - bank.top if is_float else w - 1), "shift")
-        require(bank.elements and (bank.scales or not h.block) and (bank.masks or h.method != MASK), "no such table")
         self.profile, profiles = [], stream.profiles | {None: [0]} if h.flags & PROFILES else {}
         require(not profiles or any(part.profile is not None for part in parts), "PROFILES without a profile")
         for part in parts:
@@ -350,8 +331,7 @@ class Substream:  # the header is checked at once, the data in `decode`, for whi
     def lambdas(self, base, reference):  # 10.1
         less = [0] * self.n
         if self.uses_reference and self.element.e:
-            mask, at_zero = (1 << self.element.e) - 1, self.element.bias + self.m
-            less = [4 * (max(u >> self.m & mask, 1) - at_zero) for u in reference]
+            less = [4 * (max(u >> self.m & (1 << self.element.e) - 1, 1) - self.element.bias - self.m) for u in reference]
         return [None if b is None else clamp16(b - k) for b, k in zip(base, less)]
     def residual(self, lambdas, reference):  # 10.3
         tokens, raws = self.coder.phase(self.bank.tables_for(lambdas), self.bank.raw_bits)
@@ -392,10 +372,8 @@ class Substream:  # the header is checked at once, the data in `decode`, for whi
         symbols, _ = self.coder.phase(self.bank.tables_for(largest, "masks"))
         require(symbols[-1] >> len(groups[-1]) == 0, "bit of an absent element is set")
         differ = [i for i in range(self.n) if symbols[i >> 3] >> (i & 7) & 1]
-        patterns = list(reference)
-        for i, u in zip(differ, self.residual([lambdas[i] for i in differ], [reference[i] for i in differ])):
-            patterns[i] = u
-        return patterns
+        changed = dict(zip(differ, self.residual([lambdas[i] for i in differ], [reference[i] for i in differ])))
+        return [changed.get(i, u) for i, u in enumerate(reference)]
 # --- 9 Banks ---------------------------------------------------------------------------------------------------------
 class Bank:
     def __init__(self, body):
@@ -418,6 +396,11 @@ class Bank:
             n = (step >> r) + 4
             self.z_base[token] = (1 << r | step & (1 << r) - 1) << (n - r) | sign
             self.raw_bits[token] = n - r - 1
+    def check_use(self, element, method, block):  # 8
+        require(block == 0 or (8 if method == MASK else 5) <= block <= 20, "block")
+        fits = 0 if element.w == 8 else 3 if method == PLAIN and element.e else 2 if element.w == 64 else 1
+        require(self.kind == fits, "class of the bank does not fit")
+        require(self.elements and (self.scales or not block) and (self.masks or method != MASK), "no such table")
     def steps(self, body, tables, base):
         steps = body.bytes(max(tables - 1, 0))
         require(all(steps) and sum(steps) <= 255, "steps of thresholds")
@@ -431,7 +414,6 @@ class Bank:
         tables, thresholds = getattr(self, group), self.thresholds[group]
         known = {v: slots(tables[max(bisect_right(thresholds, v) - 1, 0)]) for v in set(lambdas) if v is not None}
         return [known.get(v) for v in lambdas]
-
 def table(body, before, alphabet, precision):  # the frequencies, `before` those of the table before
     last, implied = body.bits(8), body.bits(8)
     require(implied <= last < alphabet, "symbols of a table")
@@ -448,7 +430,6 @@ def table(body, before, alphabet, precision):  # the frequencies, `before` those
     lower, higher = max(frequencies[:implied], default=0), max(frequencies[implied:])
     require(frequencies[last] and f >= 1 and f > lower and f >= higher, "frequency of last or implied")
     return tuple(frequencies)
-
 @lru_cache(maxsize=256)
 def slots(frequencies):  # (symbol, frequency, slot - cumulative) of every slot
     return [(s, f, k) for s, f in enumerate(frequencies) for k in range(f)]
@@ -484,12 +465,33 @@ class Coder:
                 require(self.at < len(self.words), "words run out")
                 self.states[k - row] = self.states[k - row] << 16 | self.words[self.at]
                 self.at += 1
+# --- 12 Banks outside the stream -------------------------------------------------------------------------------------
+def bank_file(data):  # 12.1: its banks
+    require(data[:6] == b"\x89ulb\r\n", "not a bank file")
+    require(data[6:8] == b"\0\1", "version or draft of a bank file", UNSUPPORTED)
+    require(len(data) >= 24 and crc32(data[:16]) == little(data[16:20]), "Bank_File_Header CRC")
+    count, reserved, size = struct.unpack("<HHI", data[8:16])
+    require(not reserved, "reserved field of a bank file", UNSUPPORTED)
+    require(1 <= count <= 1024 and size == len(data) <= 1 << 22, "count or length of a bank file")
+    require(crc32(data[20:-4]) == little(data[-4:]), "bank file CRC")
+    body, banks = Body(data[20:-4]), []
+    for _ in range(count):
+        number, method, block, reserved, length = body.take("BBBBI")
+        require(number in ELEMENTS and method <= PLAIN and not reserved, "entry of a bank file", UNSUPPORTED)
+        require(method >= RESIDUAL and length + 4 <= LIMITS[BIND], "method or length of a bank file's entry")
+        banks.append(Bank(Body(body.bytes(length))))
+        banks[-1].check_use(ELEMENTS[number], method, block)
+    body.finish()
+    return banks
 # --- Command ---------------------------------------------------------------------------------------------------------
 def main(arguments):
-    if arguments[0::2] != ["--ref"] * (len(arguments) // 2):
+    if len(arguments) % 2 or not {"--ref", "--bank"} >= set(arguments[0::2]):
         return print(__doc__, file=sys.stderr) or 1
+    given = list(zip(arguments[0::2], arguments[1::2]))
+    references, files = [[open(name, "rb") for o, name in given if o == option] for option in ("--ref", "--bank")]
     try:
-        file(Source(sys.stdin.buffer), [open(name, "rb") for name in arguments[1::2]], sys.stdout.buffer)
+        banks = {hashlib.sha256(data).hexdigest(): bank_file(data) for data in [f.read() for f in files]}
+        file(Source(sys.stdin.buffer), references, sys.stdout.buffer, banks)
     except Reject as error:
         message, status = error.args
         print(f"ulp_decode: {['usage', 'invalid', 'unsupported'][status - 1]}: {message}", file=sys.stderr)

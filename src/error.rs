@@ -139,6 +139,8 @@ pub enum Error {
     },
     /// ULP-BND-02.
     BankMissing([u8; 32]),
+    /// ULP-BKF-01: the magic of a bank file is missing.
+    NotBankFile,
     /// A rule of the entropy coder (ULP-ENT).
     Entropy(&'static str),
     /// The Digest record does not match the content.
@@ -173,6 +175,7 @@ impl Error {
     pub fn class(&self) -> ErrorClass {
         match self {
             Self::NotUlp
+            | Self::NotBankFile
             | Self::Truncated
             | Self::TrailingBytes
             | Self::HeaderCrc { .. }
@@ -283,6 +286,7 @@ impl fmt::Display for Error {
                 }
                 write!(f, "; give it with --bank")
             }
+            Self::NotBankFile => write!(f, "not a ulp bank file"),
             Self::Entropy(what) => write!(f, "damaged: {what}"),
             Self::Digest => write!(f, "content does not match its SHA-256"),
             Self::OverLimit { what, needed, allowed } => write!(f, "{what}: needs {needed}, {allowed} allowed"),

@@ -19,5 +19,7 @@ pub mod wire;
 pub use crate::core::element::ElementType;
 pub use error::{Error, ErrorClass, Result};
 pub use stream::{
-    Decoder, DecoderOptions, Encoder, EncoderOptions, Level, Listing, Reference, Summary, Typing, inspect,
+    Decoder, DecoderOptions, Encoder, EncoderOptions, FrozenSummary, Grouping, Level, Listing, Reference, Setup,
+    Summary, Trainer, Training, Typing, inspect, inspect_with_banks,
 };
+pub use wire::bank_file::BankFile;

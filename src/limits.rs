@@ -19,6 +19,10 @@ pub const MAX_BANK_SLOTS: usize = 128;
 pub const BASELINE_BANK_SLOTS: usize = 64;
 /// Bank ids from here on name built-in banks.
 pub const BUILT_IN_BANKS: u8 = 128;
+/// Most banks in a bank file.
+pub const MAX_FILE_BANKS: usize = 1024;
+/// Largest bank file.
+pub const MAX_BANK_FILE: u64 = 1 << 22;
 /// Most profile slots.
 pub const MAX_PROFILE_SLOTS: usize = 4096;
 /// Most columns of all profiles in slots together.

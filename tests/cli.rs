@@ -18,7 +18,7 @@ macro_rules! files {
     };
 }
 
-files!(arguments, damage, empty, help, list, messages, output, references, refusals, signals, stat, terminal);
+files!(arguments, banks, damage, empty, help, list, messages, output, references, refusals, signals, stat, terminal);
 
 #[test]
 fn every_file_is_listed() {

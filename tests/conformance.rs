@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use ulpack::kernel::Kernel;
-use ulpack::{Decoder, DecoderOptions, Error, ErrorClass, Reference};
+use ulpack::{BankFile, Decoder, DecoderOptions, Error, ErrorClass, Reference};
 
 fn corpus() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("conformance")
@@ -63,8 +63,21 @@ fn wrong(vector: &Value, content: &[u8], error: Option<&Error>) -> Option<String
     (!released.iter().any(|r| of_manifest(r) == found)).then(|| format!("released {} bytes: {error}", content.len()))
 }
 
-fn decode(stream: &[u8], references: &[Arc<[u8]>], kernel: Kernel, threads: usize) -> (Vec<u8>, Option<Error>) {
+/// The bank files of a vector.
+fn banks(vector: &Value) -> Result<Vec<Arc<BankFile>>, Error> {
+    let names = vector["banks"].as_array().into_iter().flatten().map(|name| name.as_str().unwrap());
+    names.map(|name| BankFile::parse(&fs::read(corpus().join(name)).unwrap()).map(Arc::new)).collect()
+}
+
+fn decode(
+    stream: &[u8],
+    references: &[Arc<[u8]>],
+    banks: Vec<Arc<BankFile>>,
+    kernel: Kernel,
+    threads: usize,
+) -> (Vec<u8>, Option<Error>) {
     let mut options = DecoderOptions::default();
+    options.banks = banks;
     options.kernel = Some(kernel);
     options.threads = threads;
     let references = references.iter().map(|r| Reference::Bytes(r.clone())).collect();
@@ -101,7 +114,10 @@ fn every_vector_with_every_kernel() {
             .collect();
         for kernel in Kernel::ALL.into_iter().filter(|k| k.available()) {
             for threads in [1, 2] {
-                let (content, error) = decode(&stream, &own, kernel, threads);
+                let (content, error) = match banks(vector) {
+                    Ok(banks) => decode(&stream, &own, banks, kernel, threads),
+                    Err(error) => (Vec::new(), Some(error)),
+                };
                 if let Some(problem) = wrong(vector, &content, error.as_ref()) {
                     failures.push(format!("{name}, {kernel:?}, {threads} thread(s): {problem}"));
                 }

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use bodies::{Body, OF_CHOICES, OF_STREAMS};
+use bodies::{Body, OF_BANKS, OF_CHOICES, OF_STREAMS};
 use common::{Random, small_stream};
 
 fn root() -> PathBuf {
@@ -196,6 +196,26 @@ fn streams() {
 }
 
 #[test]
+fn bank_files() {
+    for body in OF_BANKS {
+        run_seeds(body);
+        let seeds: Vec<Vec<u8>> = files(&root().join("conformance/vectors/banks"))
+            .into_iter()
+            .map(|path| fs::read(path).unwrap())
+            .filter(|seed| seed.len() < 1 << 14)
+            .collect();
+        assert!(seeds.len() > 20, "the bank files of the corpus were not found");
+        let mut random = Random(body.0.len() as u64);
+        for i in 0..1500 {
+            let mut input = seeds[random.below(seeds.len() as u64) as usize].clone();
+            mutate(&mut random, &mut input, &seeds);
+            run(body, &format!("input {i}"), &input);
+        }
+        seeds.iter().enumerate().for_each(|(i, seed)| run(body, &format!("vector {i}"), seed));
+    }
+}
+
+#[test]
 fn choices() {
     for (body, inputs) in OF_CHOICES.into_iter().zip([200, 1000, 1000, 1500, 2000]) {
         run_choices(body, inputs);
@@ -204,7 +224,7 @@ fn choices() {
 
 #[test]
 fn every_target_has_a_body_and_is_declared() {
-    let mut names: Vec<&str> = OF_STREAMS.iter().chain(&OF_CHOICES).map(|b| b.0).collect();
+    let mut names: Vec<&str> = OF_STREAMS.iter().chain(&OF_BANKS).chain(&OF_CHOICES).map(|b| b.0).collect();
     names.sort_unstable();
     let manifest: toml::Table = fs::read_to_string(root().join("fuzz/Cargo.toml")).unwrap().parse().unwrap();
     let mut declared: Vec<&str> =

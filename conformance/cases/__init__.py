@@ -2,8 +2,8 @@
 """The vectors, one module per area, in the order of the spec. Each module's import adds its vectors to `VECTORS`."""
 from importlib import import_module
 
-AREAS = ["streams", "references", "layouts", "slots", "indices", "chunks", "substreams", "banks", "symbols", "entropy", "limits",
-         "hand_made", "examples"]
+AREAS = ["streams", "references", "layouts", "slots", "indices", "chunks", "substreams", "banks", "symbols", "entropy", "bank_files",
+         "limits", "hand_made", "examples"]
 
 
 def load():

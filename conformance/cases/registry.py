@@ -6,6 +6,7 @@ from hashlib import sha256
 
 VECTORS = {}                                         # name -> Vector
 REFERENCES = {}                                      # file name -> bytes
+BANK_FILES = {}                                      # file name -> bytes
 
 
 class Vector:
@@ -35,6 +36,9 @@ class Vector:
         path = f"vectors/{self.name}.ulp"
         entry = {"name": self.name, "file": path, "sha256": digest(data), "ids": sorted(self.ids), "about": self.about,
                  "references": [f"vectors/references/{r}" for r in references], "expect": self.expect}
+        names = [add_bank_file(f.bytes()) for s in self.streams for f in getattr(s, "bank_files", [])]
+        if names:
+            entry["banks"] = [f"vectors/banks/{n}" for n in names]
         if self.expect != "reject":
             entry["output"] = prefix(content)
         if self.expect == "accept":
@@ -86,6 +90,13 @@ def add_reference(data):
     """Files a reference under a name made from its hash."""
     name = f"{digest(data)[:12]}.bin"
     REFERENCES[name] = data
+    return name
+
+
+def add_bank_file(data):
+    """Files a bank file under a name made from its hash."""
+    name = f"{digest(data)[:12]}.ulpbank"
+    BANK_FILES[name] = data
     return name
 
 

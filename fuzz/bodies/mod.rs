@@ -2,6 +2,7 @@
 //! `tests/fuzz_bodies.rs` on stable Rust.
 #![allow(unreachable_pub, clippy::unwrap_used, clippy::panic, reason = "a panic is the report")]
 
+mod bank_file;
 mod containers;
 mod decode;
 mod encode;
@@ -9,6 +10,7 @@ mod headers;
 mod input;
 mod repair;
 
+pub use bank_file::bank_file;
 pub use containers::containers;
 pub use decode::{decode_any, decode_no_crc, prefix_release, scalar_vs_fast, split_reads, threads_equal};
 pub use encode::{round_trip, round_trip_tensor};
@@ -25,6 +27,9 @@ pub const OF_STREAMS: [Body; 5] = [
     ("split_reads", split_reads),
     ("headers", headers),
 ];
+
+/// Targets that take a bank file; those of the conformance corpus are seeds.
+pub const OF_BANKS: [Body; 1] = [("bank_file", bank_file)];
 
 /// Targets that take choices.
 pub const OF_CHOICES: [Body; 5] = [

@@ -47,6 +47,16 @@ pub(super) fn ratio(content: u64, coded: u64) -> String {
     format!("{:.4}", coded as f64 / content as f64)
 }
 
+/// A part in percent of the whole.
+pub(super) fn share(part: u64, whole: u64) -> String {
+    format!("{:.1} %", 100.0 * part as f64 / whole.max(1) as f64)
+}
+
+/// How much larger a size is than another, in percent.
+pub(super) fn excess(size: u64, other: u64) -> String {
+    format!("{:.2} %", 100.0 * (size as f64 / other.max(1) as f64 - 1.0))
+}
+
 /// Content bytes per second, in MB/s (10^6 bytes per second).
 pub(super) fn speed(content: u64, elapsed: Duration) -> String {
     let seconds = elapsed.as_secs_f64().max(1e-6);

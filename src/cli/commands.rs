@@ -6,7 +6,7 @@ use clap::{ArgMatches, Command};
 
 use super::exit::Exit;
 use super::failure::Failure;
-use super::stat;
+use super::{bank, stat};
 
 /// A command: how its flags are called, and what it does with them.
 pub(super) struct Entry {
@@ -15,7 +15,8 @@ pub(super) struct Entry {
 }
 
 /// All commands, in the order of the help.
-pub(super) const ALL: &[Entry] = &[Entry { command: stat::command, run: stat::run }];
+pub(super) const ALL: &[Entry] =
+    &[Entry { command: bank::command, run: bank::run }, Entry { command: stat::command, run: stat::run }];
 
 /// Does what a command line says that names a command; `None` for the filter's.
 pub(super) fn run(matches: &ArgMatches) -> Option<Result<Exit, Failure>> {

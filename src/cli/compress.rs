@@ -6,27 +6,29 @@ use std::sync::Arc;
 use ulpack::{Encoder, Summary};
 
 use super::ahead::Ahead;
-use super::amounts;
 use super::exit::Exit;
 use super::failure::Failure;
 use super::input::Input;
-use super::messages::say;
+use super::messages::{say, tell};
 use super::options::Options;
 use super::output::Destination;
 use super::progress::Progress;
 use super::reference::References;
+use super::{amounts, bank_files, summary};
 
 /// Compresses the input.
 pub(super) fn run(options: Options, progress: &Arc<Progress>) -> Result<Exit, Failure> {
     let input = Input::open(&options.input, progress)?;
     let references = References::open(&options.references)?;
+    let mut coding = options.encoder;
+    coding.bank = bank_files::only(&options.banks)?;
     let sources = references.with(input.identity);
     let output = Destination::find(&options.output, &sources)?.open(progress)?;
 
     let shown = progress.show(options.progress);
     // The content's and the output's errors know their names.
     let fail = |error: ulpack::Error| Failure::library(&references.subject, &error);
-    let mut encoder = Encoder::new(output, options.encoder, references.list).map_err(fail)?;
+    let mut encoder = Encoder::new(output, coding, references.list).map_err(fail)?;
     let subject = input.subject().to_owned();
     let mut ahead = Ahead::new(input);
     loop {
@@ -42,7 +44,9 @@ pub(super) fn run(options: Options, progress: &Arc<Progress>) -> Result<Exit, Fa
     output.close()?;
     drop(shown);
 
-    if options.verbose {
+    if options.verbose && options.json {
+        tell(&summary::object(&subject, &summary, progress).to_string());
+    } else if options.verbose {
         say(&line(&subject, &summary, progress));
     }
     Ok(Exit::Done)
@@ -58,6 +62,16 @@ fn line(subject: &str, summary: &Summary, progress: &Progress) -> String {
     );
     if summary.identical {
         line.push_str(", identical to the reference");
+    }
+    if let Some(frozen) = &summary.frozen {
+        line.push_str(&format!(
+            "; bank used for {}, {} over an inline one",
+            amounts::share(frozen.content_bytes, summary.content_bytes),
+            amounts::excess(frozen.frozen_cost, frozen.inline_cost)
+        ));
+        if frozen.refused_bytes > 0 {
+            line.push_str(&format!(", wrong for {}", amounts::share(frozen.refused_bytes, summary.content_bytes)));
+        }
     }
     line
 }

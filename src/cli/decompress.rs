@@ -5,21 +5,23 @@ use std::sync::Arc;
 use ulpack::{Decoder, Summary};
 
 use super::ahead::Ahead;
-use super::amounts;
 use super::exit::Exit;
 use super::failure::Failure;
 use super::input::Input;
-use super::messages::say;
+use super::messages::{say, tell};
 use super::options::{Mode, Options};
 use super::output::{Destination, Output};
 use super::progress::Progress;
 use super::reference::References;
+use super::{amounts, bank_files, summary};
 
 /// Decompresses the input.
 pub(super) fn run(options: Options, progress: &Arc<Progress>) -> Result<Exit, Failure> {
     let input = Input::open(&options.input, progress)?;
     let subject = input.subject().to_owned();
     let references = References::open(&options.references)?;
+    let mut decoding = options.decoder;
+    decoding.banks = bank_files::load_all(&options.banks)?;
     let destination = match options.mode {
         Mode::Test => Destination::nowhere(),
         _ => Destination::find(&options.output, &references.with(input.identity))?,
@@ -31,7 +33,7 @@ pub(super) fn run(options: Options, progress: &Arc<Progress>) -> Result<Exit, Fa
         ulpack::Error::Io(_) => Failure::library(&references.subject, error),
         _ => Failure::library(&subject, error),
     };
-    let mut decoder = Decoder::new(Ahead::new(input), options.decoder, references.list);
+    let mut decoder = Decoder::new(Ahead::new(input), decoding, references.list);
     decoder.read_header().map_err(|error| fail(&error))?;
     let mut output = destination.open(progress)?;
     if let Err(error) = pass_on(&mut decoder, &mut output) {
@@ -45,7 +47,9 @@ pub(super) fn run(options: Options, progress: &Arc<Progress>) -> Result<Exit, Fa
     drop(shown);
 
     let summary = decoder.summary();
-    if options.verbose {
+    if options.verbose && options.json {
+        tell(&summary::object(&subject, &summary, progress).to_string());
+    } else if options.verbose {
         say(&line(&subject, &summary, progress));
     }
     Ok(damage(&subject, &summary))

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use clap::builder::PossibleValuesParser;
-use clap::{Arg, ArgAction, Command, ValueHint, value_parser};
+use clap::{Arg, ArgAction, ArgGroup, Command, ValueHint, value_parser};
 
 use super::{commands, generate, help};
 
@@ -27,6 +27,7 @@ pub(super) fn command() -> Command {
         .args(coding())
         .args(resources())
         .args(reports())
+        .group(ArgGroup::new("described").args(["list", "verbose"]).multiple(true))
         .subcommands(commands::ALL.iter().map(|entry| (entry.command)()))
         // Behind any other argument the name of a command is a FILE.
         .args_conflicts_with_subcommands(true)
@@ -67,8 +68,8 @@ fn modes() -> Vec<Arg> {
             .conflicts_with("output")
             .help("Describe the input"),
         flag("json")
-            .requires("list")
-            .help("With -l: one JSON object"),
+            .requires("described")
+            .help("With -l or -v: one JSON object"),
         flag("salvage")
             .help("With -d or -t: put zeros for damaged chunks and go on")
             .long_help(
@@ -102,6 +103,15 @@ fn files() -> Vec<Arg> {
                  unchanged. Several are numbered by their order. A pipe is read once, in step with the content; '-' is \
                  standard input where there is a FILE operand",
             ),
+        option("bank", "FILE")
+            .action(ArgAction::Append)
+            .value_parser(value_parser!(OsString))
+            .value_hint(ValueHint::FilePath)
+            .help("Use the statistics in FILE, made by 'ulp bank train'; with -d, where the input needs it")
+            .long_help(
+                "Use the statistics in FILE, made by 'ulp bank train', where they suit the input, without counting its own \
+                 first. With -d, -t and -l: a bank file that the input may need; repeatable",
+            ),
         flag("keep").short('k').help("Keep the input (always so)").hide_short_help(true),
     ]
     .map(|arg| arg.help_heading(HEADING))
@@ -132,6 +142,10 @@ fn coding() -> Vec<Arg> {
             .action(ArgAction::Append)
             .value_parser(value_parser!(OsString))
             .help("Store a key and a value in the stream; repeatable"),
+        flag("external-bank").requires("bank").help("Leave the tables of --bank out: decompression needs FILE again"),
+        flag("frozen-only")
+            .requires("bank")
+            .help("Use no other statistics than those of --bank, however badly they suit"),
         flag("sha256")
             .help("Store the content's SHA-256 in the stream, or check it")
             .long_help("Store the content's SHA-256 in the stream; with -d or -t check it, where the stream has one"),

@@ -5,19 +5,21 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use ulpack::Listing;
 
+use super::bank_files::hex;
 use super::exit::Exit;
 use super::failure::Failure;
 use super::input::Input;
 use super::options::Options;
 use super::progress::Progress;
-use super::{amounts, output};
+use super::{amounts, bank_files, output};
 
 /// Describes the input. What there is of a truncated or damaged one is described before it fails.
 pub(super) fn run(options: &Options, json: bool, progress: &Arc<Progress>) -> Result<Exit, Failure> {
     let input = Input::open(&options.input, progress)?;
     let subject = input.subject().to_owned();
+    let banks = bank_files::load_all(&options.banks)?;
     let shown = progress.show(options.progress);
-    let (listing, result) = ulpack::inspect(input);
+    let (listing, result) = ulpack::inspect_with_banks(input, &banks);
     drop(shown);
     if listing.streams > 0 {
         let text = if json {
@@ -84,6 +86,8 @@ fn object(subject: &str, listing: &Listing, complete: bool) -> Value {
         "elements": elements,
         "methods": listing.methods,
         "banks": listing.banks,
+        "bank_files": listing.bank_files.iter().map(|digest| hex(digest)).collect::<Vec<_>>(),
+        "built_in_banks": listing.built_in_banks.iter().map(|(n, uses)| (n.to_string(), json!(uses))).collect::<serde_json::Map<_, _>>(),
         "memory": listing.memory,
         "metadata": metadata,
         "sha256": listing.sha256.map(|digest| hex(&digest)),
@@ -98,8 +102,4 @@ fn text_or_hex(value: &[u8]) -> Value {
         Ok(text) => json!(text),
         Err(_) => json!({ "hex": hex(value) }),
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

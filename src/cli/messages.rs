@@ -8,6 +8,11 @@ pub(super) fn say(text: &str) {
     let _ = io::stderr().write_all(format!("ulp: {text}\n").as_bytes());
 }
 
+/// Prints one line for programs.
+pub(super) fn tell(line: &str) {
+    let _ = io::stderr().write_all(format!("{line}\n").as_bytes());
+}
+
 /// A file's name as messages show it: control characters, which would garble a terminal or forge a second line, are escaped.
 pub(super) fn shown(name: &OsStr) -> String {
     let mut text = String::new();

@@ -2,6 +2,10 @@
 
 mod ahead;
 mod amounts;
+mod bank;
+mod bank_files;
+mod bank_show;
+mod bank_train;
 mod commands;
 mod compress;
 mod decompress;
@@ -23,6 +27,7 @@ mod reference;
 mod run;
 mod signals;
 mod stat;
+mod summary;
 mod temporary;
 mod terminal;
 mod values;

@@ -32,7 +32,7 @@ pub(super) enum Source {
 }
 
 impl Source {
-    fn new(name: &OsStr) -> Self {
+    pub(super) fn new(name: &OsStr) -> Self {
         match name.to_str() {
             Some("-") => Self::Stdin { named: true },
             _ => Self::File(PathBuf::from(name)),
@@ -61,15 +61,29 @@ pub(super) enum Target {
     },
 }
 
+impl Target {
+    /// The name in messages.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Stdout { .. } => String::from("stdout"),
+            Self::File { path, .. } => shown(path.as_os_str()),
+        }
+    }
+}
+
 /// All of it.
 pub(super) struct Options {
     pub(super) mode: Mode,
     pub(super) input: Source,
     pub(super) output: Target,
     pub(super) references: Vec<Source>,
+    /// Bank files.
+    pub(super) banks: Vec<Source>,
     pub(super) encoder: EncoderOptions,
     pub(super) decoder: DecoderOptions,
     pub(super) verbose: bool,
+    /// The summary as JSON.
+    pub(super) json: bool,
     /// Whether to show progress; `None` leaves it to the terminal.
     pub(super) progress: Option<bool>,
 }
@@ -94,6 +108,8 @@ impl Options {
         encoder.metadata = metadata(matches)?;
         encoder.sha256 = matches.get_flag("sha256");
         encoder.memory = memory;
+        encoder.external_bank = matches.get_flag("external-bank");
+        encoder.frozen_only = matches.get_flag("frozen-only");
 
         let mut decoder = DecoderOptions::default();
         decoder.threads = threads;
@@ -106,9 +122,11 @@ impl Options {
             input,
             output: output(matches),
             references,
+            banks: banks(matches)?,
             encoder,
             decoder,
             verbose: matches.get_flag("verbose"),
+            json: matches.get_flag("json"),
             progress: progress(matches, quiet),
         })
     }
@@ -152,6 +170,15 @@ fn references(matches: &ArgMatches, input: &Source) -> Result<Vec<Source>, Failu
         1 => Err(Failure::usage("--ref -: standard input is the input already; name the input as FILE")),
         _ => Err(Failure::usage("--ref -: standard input can be read once")),
     }
+}
+
+fn banks(matches: &ArgMatches) -> Result<Vec<Source>, Failure> {
+    let names = matches.get_many::<OsString>("bank").unwrap_or_default();
+    let sources: Vec<_> = names.map(|name| Source::new(name)).collect();
+    if sources.iter().any(|source| matches!(source, Source::Stdin { .. })) {
+        return Err(Failure::usage("--bank -: name a file"));
+    }
+    Ok(sources)
 }
 
 fn output(matches: &ArgMatches) -> Target {

@@ -1,5 +1,6 @@
 //! Decoding of chunks: what a reader of the format needs and nothing of how an encoder decides.
 
+pub mod bank_files;
 pub mod chunk;
 pub mod parts;
 pub mod slots;

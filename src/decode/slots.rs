@@ -52,8 +52,16 @@ impl Slots {
     /// # Errors
     /// ULP-BND-01.
     pub fn set_bank(&mut self, slot: u16, bank: Bank) -> Result<()> {
+        self.share_bank(slot, Arc::new(LazyBank::new(bank)))
+    }
+
+    /// Fills a bank slot with a bank that others may use too.
+    ///
+    /// # Errors
+    /// ULP-BND-01.
+    pub fn share_bank(&mut self, slot: u16, bank: Arc<LazyBank>) -> Result<()> {
         let place = self.banks.get_mut(usize::from(slot));
-        *place.ok_or(Error::Field { field: "bank slot", value: slot.into() })? = Some(Arc::new(LazyBank::new(bank)));
+        *place.ok_or(Error::Field { field: "bank slot", value: slot.into() })? = Some(bank);
         Ok(())
     }
 

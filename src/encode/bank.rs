@@ -57,6 +57,15 @@ impl Statistics {
         }
     }
 
+    /// The raw bits after the element symbols, in units of 2^−16 bits. Only of [`settled`](Self::settled) counts.
+    #[must_use]
+    pub fn raw(&self, coding: &Coding) -> u64 {
+        let bits = coding.raw_bits();
+        let raw =
+            |counts: &[u32; 256]| counts.iter().zip(&bits).map(|(&c, &b)| u64::from(c) * u64::from(b)).sum::<u64>();
+        self.elements.bins().map(|(_, counts)| raw(counts)).sum::<u64>() << 16
+    }
+
     /// What coding the counts with `bank` takes, in units of 2^−16 bits; `None` where it cannot code them.
     #[must_use]
     pub fn cost(&self, bank: &Bank) -> Option<u64> {
@@ -90,20 +99,37 @@ impl Statistics {
 #[must_use]
 pub fn build(statistics: &Statistics, coding: &Coding, limit: usize, sampled: bool) -> (Bank, u64) {
     let limit = limit.clamp(2, MAX_TABLES);
+    let masks = statistics.masks.as_ref().map(|masks| cluster(masks, limit / 2));
+    let elements = cluster(&statistics.elements, limit - masks.as_ref().map_or(0, |m| m.1.len()));
+    build_with(&statistics.scales, sampled && coding.block != 0, masks, elements, coding, sampled)
+}
+
+/// Thresholds and the counts of each table.
+pub type Clusters = (Thresholds, Vec<[u32; 256]>);
+
+/// [`build`] with tables for these counts; `scaled`: with a scale table even where no scale was counted.
+#[must_use]
+pub fn build_with(
+    scales: &[u32; 256],
+    scaled: bool,
+    masks: Option<Clusters>,
+    elements: Clusters,
+    coding: &Coding,
+    sampled: bool,
+) -> (Bank, u64) {
     let class = coding.class;
-    let (mask_thresholds, mut mask_counts) = match &statistics.masks {
-        Some(masks) => cluster(masks, limit / 2),
-        None => (Thresholds::default(), Vec::new()),
-    };
-    let (element_thresholds, mut element_counts) = cluster(&statistics.elements, limit - mask_counts.len());
+    let with_masks = masks.is_some();
+    let (mask_thresholds, mut mask_counts) = masks.unwrap_or_default();
+    let (element_thresholds, mut element_counts) = elements;
     // A bank has an element table always (ULP-SUB-06), even where every block is ZERO.
     if element_counts.is_empty() {
         element_counts.push([0; 256]);
     }
-    if statistics.masks.is_some() && mask_counts.is_empty() {
+    if with_masks && mask_counts.is_empty() {
         mask_counts.push([0; 256]);
     }
-    let mut scale_counts = statistics.scales;
+    let mut scale_counts = *scales;
+    let scaled = scaled || scales.iter().any(|&c| c > 0);
     if sampled {
         let complete = |counts: &mut [u32; 256], symbols: usize| {
             for count in counts.iter_mut().take(symbols) {
@@ -116,11 +142,10 @@ pub fn build(statistics: &Statistics, coding: &Coding, limit: usize, sampled: bo
     }
     let with_precision = |precision| {
         let tables = |counts: &[[u32; 256]]| counts.iter().map(|c| normalise(c, precision)).collect();
-        let scales = scale_counts.iter().any(|&c| c > 0);
         let bank = Bank {
             class,
             precision,
-            scale: scales.then(|| normalise(&scale_counts, precision)),
+            scale: scaled.then(|| normalise(&scale_counts, precision)),
             mask_thresholds: mask_thresholds.clone(),
             masks: tables(&mask_counts),
             element_thresholds: element_thresholds.clone(),

@@ -60,7 +60,6 @@ pub fn best(
     runs: &[Run],
     of: u64,
 ) -> (Coding, i16, u64) {
-    let sampled = sampled(runs, element);
     let equal = if reference { equal_eighths(runs, element) } else { 0 };
     let models: &[Model] = match (reference, level) {
         (false, _) => &[Model::Plain],
@@ -69,15 +68,28 @@ pub fn best(
         (true, _) if equal >= 4 => &[Model::Residual, Model::Mask],
         (true, _) => &[Model::Residual],
     };
+    best_of(models, element, shift, reference, level, runs, of)
+}
+
+/// [`best`] with one of these models.
+#[must_use]
+pub fn best_of(
+    models: &[Model],
+    element: ElementType,
+    shift: u8,
+    reference: bool,
+    level: Level,
+    runs: &[Run],
+    of: u64,
+) -> (Coding, i16, u64) {
+    let sampled = sampled(runs, element);
     let mut workspace = Workspace::default();
     let mut best: Option<(Coding, i16, u64)> = None;
     for &model in models {
         let mut first = coding(model, element, shift, runs);
         // Opaque bytes have no magnitude that would tell anything.
         let lengths: &[u8] = if element == ElementType::Bytes && !reference { &[0] } else { level.blocks() };
-        first.clip = clip(&first, runs, &workspace);
-        // Where most distances are hidden, scales of blocks tremble by a quarter octave for no reason.
-        first.hold = i32::from(first.clip.is_some());
+        fit_scales(&mut first, runs, &workspace);
         first.block = lengths.iter().copied().filter(|&b| b > 0).min().unwrap_or(0);
         let units = units(&first, runs, &workspace);
         for &block in lengths.iter().filter(|&&b| model != Model::Mask || b == 0 || b >= 8) {
@@ -90,6 +102,13 @@ pub fn best(
         }
     }
     best.unwrap_or((coding(Model::Plain, element, shift, runs), 0, u64::MAX))
+}
+
+/// Sets how scales are made of distances.
+pub fn fit_scales(coding: &mut Coding, runs: &[Run], workspace: &Workspace) {
+    coding.clip = clip(coding, runs, workspace);
+    // Where most distances are hidden, scales of blocks tremble by a quarter octave for no reason.
+    coding.hold = i32::from(coding.clip.is_some());
 }
 
 /// Where distances from coarse references should count less: at references whose ulp is above the mean distance, if most are.
@@ -117,7 +136,8 @@ fn clip(coding: &Coding, runs: &[Run], workspace: &Workspace) -> Option<Clip> {
 }
 
 /// How many of the elements equal their references, in eighths, rounded down.
-fn equal_eighths(runs: &[Run], element: ElementType) -> usize {
+#[must_use]
+pub fn equal_eighths(runs: &[Run], element: ElementType) -> usize {
     let (mut count, mut equal) = (0, 0);
     with_word!(element.width(), W => {
         for run in runs {

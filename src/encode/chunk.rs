@@ -1,11 +1,10 @@
 //! Coding of one chunk of a window (spec §7).
 
-use crate::core::model::Model;
 use crate::encode::kind::{Gathered, KindPlan};
-use crate::encode::plan::Plan;
+use crate::encode::plan::{Coder, Plan};
 use crate::encode::scales::Scales;
 use crate::encode::span::SpanReference;
-use crate::encode::symbols::{Elements, EncodeBank};
+use crate::encode::symbols::Elements;
 use crate::encode::workspace::Workspace;
 use crate::wire::chunk_header::{ChunkHeader, Method, SubstreamHeader};
 use crate::wire::record_header::{RecordHeader, RecordType};
@@ -76,8 +75,8 @@ impl Plan<'_> {
                 let plan = &self.kinds[kind];
                 let gathered = plan.gather(range);
                 let scales = self.take_scales(chunk, kind);
-                let bank = self.banks[kind].as_ref();
-                let mut substream = substream(plan, &gathered, scales, bank, workspace, &mut record);
+                let coder = self.coder(chunk, kind);
+                let mut substream = substream(plan, &gathered, scales, coder, workspace, &mut record);
                 substream.length = (record.len() - before) as u32;
                 methods[kind] = substream.method;
                 header.substreams.push(substream);
@@ -146,7 +145,7 @@ fn substream(
     plan: &KindPlan<'_>,
     gathered: &Gathered<'_>,
     scales: Option<Scales>,
-    bank: Option<&EncodeBank>,
+    coder: Option<&Coder>,
     workspace: &mut Workspace,
     data: &mut Vec<u8>,
 ) -> SubstreamHeader {
@@ -160,19 +159,15 @@ fn substream(
         Some(method) => return SubstreamHeader::simple(method, 0),
         None => {}
     }
-    if let (Some(coding), Some(bank)) = (plan.coding, bank) {
+    if let Some(Coder { coding, bank, id }) = coder {
         let count = coding.count(&elements);
         let scales = scales.unwrap_or_else(|| coding.scales(&coding.units(workspace.kernel, elements), count));
         let lanes = lanes(count);
         coding.encode(elements, &scales, bank, lanes, workspace, data);
         if data.len() - start < elements.next.len() {
             return SubstreamHeader {
-                method: match coding.model {
-                    Model::Residual => Method::Residual,
-                    Model::Mask => Method::Mask,
-                    Model::Plain => Method::Plain,
-                },
-                bank: plan.bank,
+                method: Method::of(coding.model),
+                bank: *id,
                 block: coding.block,
                 shift: coding.shift,
                 lanes,

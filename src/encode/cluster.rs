@@ -2,7 +2,7 @@
 
 use crate::core::thresholds::Thresholds;
 use crate::encode::histogram::Histogram;
-use crate::encode::log2::entropy;
+use crate::encode::log2::{divergence, entropy};
 
 /// Bits that one symbol of a table takes in a bank, about, in units of 2^−16.
 const SYMBOL_COST: u64 = 6 << 16;
@@ -26,7 +26,7 @@ impl Cluster {
     fn merged(&self, next: &Self) -> Self {
         let mut counts = self.counts;
         for (a, b) in counts.iter_mut().zip(&next.counts) {
-            *a += b;
+            *a = a.saturating_add(*b);
         }
         Self::new(self.first, counts)
     }
@@ -59,6 +59,31 @@ pub fn cluster(histogram: &Histogram, limit: usize) -> (Thresholds, Vec<[u32; 25
             *merges[best] = clusters[best].merged(&clusters[best + 1]);
         }
     }
+    finish(histogram, &clusters)
+}
+
+/// Thresholds and the counts of each table, at most `limit` (≥ 1): a λ joins the one below as long as the divergence is at most `most`, in units
+/// of 2^−20 bits. Where that leaves too many, `most` grows.
+#[must_use]
+pub fn cluster_alike(histogram: &Histogram, limit: usize, most: u64) -> (Thresholds, Vec<[u32; 256]>) {
+    let mut most = most;
+    loop {
+        let mut clusters: Vec<Box<Cluster>> = Vec::new();
+        for (i, counts) in histogram.bins() {
+            let bin = Cluster::new(i, *counts);
+            match clusters.last_mut() {
+                Some(last) if divergence(&last.counts, counts) <= most => **last = last.merged(&bin),
+                _ => clusters.push(Box::new(bin)),
+            }
+        }
+        if clusters.len() <= limit {
+            return finish(histogram, &clusters);
+        }
+        most = most + most / 4 + 16;
+    }
+}
+
+fn finish(histogram: &Histogram, clusters: &[Box<Cluster>]) -> (Thresholds, Vec<[u32; 256]>) {
     #[allow(clippy::cast_possible_truncation)]
     let steps = match clusters.first() {
         // T_1 counts from T_0, which is the histogram's base; later ones from the one before.
@@ -70,7 +95,7 @@ pub fn cluster(histogram: &Histogram, limit: usize) -> (Thresholds, Vec<[u32; 25
         None => Vec::new(),
     };
     let base = if clusters.is_empty() { 0 } else { histogram.base() };
-    (Thresholds { base, steps }, clusters.into_iter().map(|c| c.counts).collect())
+    (Thresholds { base, steps }, clusters.iter().map(|c| c.counts).collect())
 }
 
 #[cfg(test)]

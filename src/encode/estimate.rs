@@ -111,11 +111,7 @@ fn code_and_model(coding: &Coding, statistics: &Statistics) -> (u64, u64) {
     for histogram in statistics.masks.iter().chain([&statistics.elements]) {
         coarse(histogram, &mut group);
     }
-    let bits = coding.raw_bits();
-    for (_, counts) in statistics.elements.bins() {
-        code += counts.iter().zip(&bits).map(|(&c, &b)| (u64::from(c) * u64::from(b)) << 16).sum::<u64>();
-    }
-    (code, model)
+    (code + statistics.raw(coding), model)
 }
 
 fn coarse(histogram: &Histogram, f: &mut impl FnMut(&[u32])) {

@@ -33,6 +33,23 @@ impl Histogram {
         Self { base, counts: Vec::new(), used }
     }
 
+    /// Counts by λ; what is outside of the bins counts in the first or last.
+    #[allow(clippy::cast_sign_loss)]
+    pub fn of<'a>(base: i16, bins: impl Iterator<Item = (i16, &'a [u32; 256])>) -> Self {
+        let mut histogram = Self::new(base);
+        for (lambda, counts) in bins {
+            if histogram.counts.is_empty() {
+                histogram.counts = vec![0; SYMBOLS];
+            }
+            let bin = (i32::from(lambda) - i32::from(base)).clamp(0, 255) as usize;
+            histogram.used = histogram.used.start.min(bin)..histogram.used.end.max(bin + 1);
+            for (sum, count) in histogram.counts.iter_mut().skip(bin << 8).zip(counts) {
+                *sum = sum.saturating_add(*count);
+            }
+        }
+        histogram
+    }
+
     /// The map that makes steps of λ with which to count.
     #[must_use]
     pub fn map(&self) -> TableMap {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::core::convert::convert;
 use crate::core::element::ElementType;
 use crate::encode::estimate::Run;
+use crate::encode::frozen::Choice;
 use crate::encode::span::InputSpan;
 use crate::encode::symbols::{Coding, Elements};
 use crate::wire::layout::Kind;
@@ -37,8 +38,8 @@ pub struct KindPlan<'a> {
     pub base: i16,
     /// Spans in output order.
     pub members: Vec<Member<'a>>,
-    /// Bank of the Substream_Headers.
-    pub bank: u8,
+    /// Frozen banks to choose from; none where it has a bank of its own. `coding` is that of the first.
+    pub frozen: Vec<Choice>,
 }
 
 /// Elements of a kind made contiguous.

@@ -54,6 +54,29 @@ pub fn entropy(counts: &[u32]) -> u64 {
     (total * log2(total)).saturating_sub(inner)
 }
 
+/// Jensen–Shannon divergence of two distributions given as counts, in units of 2^−20 bits, 0…2^20, less what samples of one distribution would show;
+/// 2^20 where one has no counts.
+#[must_use]
+#[allow(clippy::cast_possible_truncation)]
+pub fn divergence(a: &[u32], b: &[u32]) -> u64 {
+    const WHOLE: u64 = 1 << 24;
+    let total = |counts: &[u32]| counts.iter().map(|&c| u64::from(c)).sum::<u64>();
+    let (a_total, b_total) = (total(a), total(b));
+    if a_total == 0 || b_total == 0 {
+        return 1 << 20;
+    }
+    let share = |counts: &[u32], total: u64| -> Vec<u32> {
+        counts.iter().map(|&c| (u64::from(c) * WHOLE / total) as u32).collect()
+    };
+    let (own, other) = (share(a, a_total), share(b, b_total));
+    let both: Vec<u32> = own.iter().zip(&other).map(|(a, b)| a + b).collect();
+    let found = (entropy(&both).saturating_sub(entropy(&own) + entropy(&other)) << 4) / (2 * WHOLE);
+    // (K − 1) / (8 ln 2) · (1/n + 1/m) for K symbols and n and m samples.
+    let symbols = a.iter().zip(b).filter(|(a, b)| **a > 0 || **b > 0).count().saturating_sub(1) as u64;
+    let chance = |samples: u64| symbols * ((1 << 20) * 2 / 11) / samples;
+    found.min(1 << 20).saturating_sub(chance(a_total) + chance(b_total))
+}
+
 /// 2^((2k+1)/8) for k = 0…3, with 63 fraction bits: the bounds between quarter octaves, rounded to nearest.
 const QUARTERS: [u64; 4] = [0x8B95_C1E3_EA8B_D6E6, 0xA5FE_D6A9_B151_38EA, 0xC567_2A11_5506_DADD, 0xEAC0_C6E7_DD24_392E];
 
@@ -84,5 +107,10 @@ mod tests {
         }
         assert_eq!(entropy(&[1, 1, 2]), 6 << 16);
         assert_eq!(entropy(&[7, 0]), 0);
+        let many = 1 << 20;
+        assert!(divergence(&[3 * many, 0], &[0, 5 * many]).abs_diff(1 << 20) < 4);
+        assert!(divergence(&[300 * many, 200 * many, 500 * many], &[3, 2, 5]) < 4);
+        // H(3/4, 1/4) − 1/2.
+        assert!(divergence(&[many, 0], &[many, many]).abs_diff(326_391) < 64);
     }
 }

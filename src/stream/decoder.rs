@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use sha2::{Digest, Sha256};
 
+use crate::decode::bank_files::BankFiles;
 use crate::decode::chunk::{self, Chunk, Work};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
@@ -52,6 +53,7 @@ pub struct Decoder<R: Read> {
     /// Which of `references` is the stream's reference 0, 1, …
     order: Vec<usize>,
     pool: Option<Pool>,
+    bank_files: BankFiles,
     bodies: Buffers,
     reads: Buffers,
     contents: Buffers,
@@ -90,6 +92,7 @@ impl<R: Read> Decoder<R> {
             input,
             position: 0,
             stream_start: 0,
+            bank_files: BankFiles::new(&options.banks),
             options,
             given: Some(references),
             references: Vec::new(),
@@ -211,7 +214,9 @@ impl<R: Read> Decoder<R> {
         self.check_memory(&header)?;
         self.content_crc = crc32fast::Hasher::new();
         self.digest = None;
-        self.state = Some(State::new(header));
+        let mut state = State::new(header);
+        state.bank_files = self.bank_files.clone();
+        self.state = Some(state);
         self.streams += 1;
         Ok(())
     }

@@ -8,13 +8,15 @@ use std::thread::{self, JoinHandle};
 use sha2::{Digest, Sha256};
 
 use crate::core::element::ElementType;
-use crate::encode::plan::{BANK_SLOTS, PROFILE_SLOTS, Slots};
+use crate::encode::frozen::Frozen;
+use crate::encode::plan::{BANK_SLOTS, Lessons, PROFILE_SLOTS, Slots};
+use crate::encode::train::Learned;
 use crate::encode::workspace::Workspaces;
 use crate::error::{Error, Result};
 use crate::limits::{BASELINE_REFERENCES, MAX_METADATA_BODY, MAX_REFERENCES};
 use crate::stream::advice::Advisor;
 use crate::stream::indexer::Indexer;
-use crate::stream::options::{EncoderOptions, Summary, Typing};
+use crate::stream::options::{EncoderOptions, FrozenSummary, Summary, Typing};
 use crate::stream::pool::Pool;
 use crate::stream::reference::{Reference, Source};
 use crate::stream::window::{Buffers, Coded, Job, MAX_CHUNK, MIN_CHUNK, TypedRange, WINDOW};
@@ -109,7 +111,7 @@ impl<W: Write> Encoder<W> {
             pool: Arc::new(Pool::new(threads)?),
             running: None,
             references,
-            slots: Slots::default(),
+            slots: slots(&options),
             window: Vec::new(),
             spare: Vec::new(),
             workspaces: Arc::default(),
@@ -124,6 +126,20 @@ impl<W: Write> Encoder<W> {
             digest: options.sha256.then(Sha256::new),
             options,
         })
+    }
+
+    /// Learns from what is written from now on, instead of coding it.
+    pub(crate) fn learn(&mut self, learned: Learned) {
+        self.slots.learned = Some(Lessons { learned, spans: 0 });
+    }
+
+    /// Learns from what is left, and gives back what has been learned.
+    pub(crate) fn finish_learning(mut self) -> Result<Option<Learned>> {
+        if !self.window.is_empty() {
+            self.flush_window(true)?;
+        }
+        self.collect()?;
+        Ok(self.slots.learned.map(|lessons| lessons.learned))
     }
 
     /// Writes what is left, and the End record.
@@ -168,6 +184,7 @@ impl<W: Write> Encoder<W> {
             chunks: self.chunks,
             content_crc,
             identical,
+            frozen: frozen(&self.slots),
             ..Summary::default()
         };
         Ok((self.inner, summary))
@@ -364,6 +381,23 @@ impl<W: Write> Encoder<W> {
         let range = TypedRange { bytes: 0..length, element, columns, reference, gap: false };
         (length, if length > 0 { vec![range] } else { Vec::new() })
     }
+}
+
+/// Empty slots, and the banks that the user has given.
+fn slots(options: &EncoderOptions) -> Slots {
+    let frozen = Frozen { file: options.bank.clone(), external: options.external_bank, only: options.frozen_only };
+    Slots::new(frozen)
+}
+
+/// How frozen banks have done, where there were any to use.
+fn frozen(slots: &Slots) -> Option<FrozenSummary> {
+    let report = slots.report;
+    (report.content + report.refused > 0).then_some(FrozenSummary {
+        content_bytes: report.content,
+        refused_bytes: report.refused,
+        frozen_cost: report.frozen.div_ceil(8),
+        inline_cost: report.own.div_ceil(8),
+    })
 }
 
 impl<W: Write> Write for Encoder<W> {

@@ -1,14 +1,18 @@
 //! What a stream holds, from its records alone: nothing is decoded, no reference is needed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind, Read};
+use std::sync::Arc;
 
 use crate::core::element::ElementType;
+use crate::decode::bank_files::BankFiles;
 use crate::error::{Error, Result};
-use crate::limits::{DRAFT, VERSION};
+use crate::limits::{BUILT_IN_BANKS, DRAFT, VERSION};
 use crate::stream::state::{Event, State};
+use crate::wire::bank_file::BankFile;
 use crate::wire::end::End;
 use crate::wire::record_header::{RecordHeader, RecordType};
+use crate::wire::records::{EXTERNAL, ExternalBank};
 use crate::wire::stream_header::{MAGIC, StreamHeader};
 
 /// What [`inspect`] finds in concatenated streams, taken together.
@@ -37,6 +41,10 @@ pub struct Listing {
     pub methods: BTreeMap<&'static str, u64>,
     /// Banks bound.
     pub banks: u64,
+    /// SHA-256 of the bank files that decoding needs.
+    pub bank_files: BTreeSet<[u8; 32]>,
+    /// Substreams by number of the built-in bank they use.
+    pub built_in_banks: BTreeMap<u8, u64>,
     /// Bytes of memory that one decoding thread needs, about.
     pub memory: u64,
     /// Keys and values of all Metadata records.
@@ -50,7 +58,13 @@ pub struct Listing {
 /// Reads all records of concatenated streams. What has been found is returned next to the error that ended it, if any: the
 /// structure and its checksums are good where there is none; only decoding can tell whether the content is.
 pub fn inspect(input: impl Read) -> (Listing, Result<()>) {
-    let mut walk = Walk { input, position: 0, start: 0, listing: Listing { baseline: true, ..Listing::default() } };
+    inspect_with_banks(input, &[])
+}
+
+/// [`inspect`] with the bank files that the streams may need: one that is not among them ends it as it ends decoding.
+pub fn inspect_with_banks(input: impl Read, banks: &[Arc<BankFile>]) -> (Listing, Result<()>) {
+    let listing = Listing { baseline: true, ..Listing::default() };
+    let mut walk = Walk { input, position: 0, start: 0, bank_files: BankFiles::new(banks), listing };
     let result = walk.streams();
     (walk.listing, result)
 }
@@ -61,6 +75,7 @@ struct Walk<R> {
     position: u64,
     /// Where the stream begins.
     start: u64,
+    bank_files: BankFiles,
     listing: Listing,
 }
 
@@ -120,6 +135,7 @@ impl<R: Read> Walk<R> {
         listing.coded_bytes = self.position;
 
         let mut state = State::new(header);
+        state.bank_files = self.bank_files.clone();
         loop {
             let offset = self.position;
             let record = self.record_header().map_err(|error| error.at(None, offset))?;
@@ -156,8 +172,17 @@ impl<R: Read> Walk<R> {
             self.listing.content_bytes += u64::from(chunk.header.output_length);
             for substream in &chunk.header.substreams {
                 *self.listing.methods.entry(substream.method.name()).or_default() += 1;
+                if let Some(number) = substream.bank.checked_sub(BUILT_IN_BANKS) {
+                    *self.listing.built_in_banks.entry(number).or_default() += 1;
+                }
             }
             return Ok(None);
+        }
+        if let (RecordType::Bind, Some(payload)) = (record.kind, body.split_last_chunk::<4>())
+            && record.flags & EXTERNAL != 0
+            && let Ok(bank) = ExternalBank::parse(payload.0)
+        {
+            self.listing.bank_files.insert(bank.sha256);
         }
         let event = state.record(record, &body)?;
         match (event, record.kind) {

@@ -1,8 +1,11 @@
 //! What callers choose, and what they are told at the end.
 
+use std::sync::Arc;
+
 use crate::core::element::ElementType;
 pub use crate::encode::level::Level;
 use crate::kernel::Kernel;
+use crate::wire::bank_file::BankFile;
 
 /// How the encoder learns the types of the content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,6 +38,12 @@ pub struct EncoderOptions {
     pub sha256: bool,
     /// Most memory to use, in bytes: lowers the number of threads, never changes the output.
     pub memory: Option<u64>,
+    /// Banks made beforehand: content is coded with those that suit it, without counting its symbols first.
+    pub bank: Option<Arc<BankFile>>,
+    /// Leave the tables of the banks in [`bank`](Self::bank) out of the stream: decoders need the file.
+    pub external_bank: bool,
+    /// Make no banks besides, even where those given are clearly wrong for the content.
+    pub frozen_only: bool,
 }
 
 /// Options of a [`Decoder`](crate::Decoder).
@@ -49,6 +58,8 @@ pub struct DecoderOptions {
     pub sha256: bool,
     /// Skip damaged chunks: zeros take their place, each is counted in [`Summary::damaged`].
     pub salvage: bool,
+    /// Bank files at hand, for streams that leave their banks out.
+    pub banks: Vec<Arc<BankFile>>,
     /// Instruction set; the one in use ([`Kernel::active`]) where none is given. What is decoded never depends on it.
     pub kernel: Option<Kernel>,
 }
@@ -67,8 +78,24 @@ pub struct Summary {
     pub content_crc: u32,
     /// Whether the content is equal to the reference, byte for byte.
     pub identical: bool,
+    /// How frozen banks have done (encoder only, where there was one to use).
+    pub frozen: Option<FrozenSummary>,
     /// Damaged chunks that were skipped (salvage only): number, content offset, bytes, why.
     pub damaged: Vec<Damage>,
+}
+
+/// How banks made beforehand have done. Costs are estimates from samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FrozenSummary {
+    /// Bytes of content coded with them.
+    pub content_bytes: u64,
+    /// Bytes of content for which a bank was made, because they were clearly wrong for it.
+    pub refused_bytes: u64,
+    /// Bytes that the former take with them.
+    pub frozen_cost: u64,
+    /// Bytes that the same would take with banks made for it, their tables included.
+    pub inline_cost: u64,
 }
 
 /// A chunk that could not be decoded.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::decode::bank_files::BankFiles;
 use crate::decode::chunk::Chunk;
 use crate::decode::slots::Slots;
 use crate::error::{Error, Result};
@@ -42,6 +43,8 @@ pub(crate) struct State {
     /// Content offset at which the newest layout ends.
     pub(crate) layout_end: u64,
     pub(crate) slots: Slots,
+    /// Where the banks of external Binds come from.
+    pub(crate) bank_files: BankFiles,
     pub(crate) references: Vec<Identities>,
     pub(crate) metadata: Vec<(String, Vec<u8>)>,
     /// Keys of the metadata.
@@ -67,6 +70,7 @@ impl State {
             layout: Layout::default(),
             layout_end: 0,
             slots: Slots::new(header.bank_slots, header.profile_slots),
+            bank_files: BankFiles::default(),
             references: vec![Identities::default(); header.references.into()],
             metadata: Vec::new(),
             keys: BTreeSet::new(),
@@ -139,9 +143,11 @@ impl State {
                     return Err(Error::Field { field: "bank slot", value: record.count.into() });
                 }
                 if record.flags & EXTERNAL != 0 {
-                    return Err(Error::BankMissing(ExternalBank::parse(body)?.sha256));
+                    let bank = self.bank_files.bank(&ExternalBank::parse(body)?)?;
+                    self.slots.share_bank(record.count, bank)?;
+                } else {
+                    self.slots.set_bank(record.count, wire::bank::parse(body)?)?;
                 }
-                self.slots.set_bank(record.count, wire::bank::parse(body)?)?;
             }
             RecordType::Profile => {
                 let profile = Profile::parse(checked_body("Profile", body)?)?;

@@ -2,10 +2,12 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Instant;
 
 use crate::core::element::ElementType;
 use crate::encode::bank::Statistics;
 use crate::encode::chunk::CodedChunk;
+use crate::encode::coding::Coding;
 use crate::encode::level::Level;
 use crate::encode::plan::{Plan, Slots};
 use crate::encode::span::{InputSpan, SpanReference};
@@ -129,14 +131,18 @@ impl Job {
         workspaces: &Workspaces,
     ) -> Coded {
         let data = data.get(..self.length).unwrap_or(&[]);
+        if slots.learned.is_some() {
+            return self.learn(data, slots, level, max_chunk, pool, workspaces);
+        }
         let spans = spans(data, &self.ranges, &self.reference_bytes, &self.places);
         let mut plan = Plan::new(self.start, &spans, level, max_chunk, &mut slots, workspaces);
         let chunks: Vec<usize> = (0..plan.chunks()).collect();
+        let frozen = &slots.frozen;
         let statistics = pool.sum(
             &chunks,
             || plan.no_statistics(),
             |mut sum, &chunk| {
-                plan.count(chunk, &mut sum);
+                plan.count(frozen, chunk, &mut sum);
                 sum
             },
             |mut a: Vec<Option<Statistics>>, b| {
@@ -155,6 +161,43 @@ impl Job {
         let chunks = pool.map(&chunks, |&chunk| plan.encode(chunk, data.get(plan.range(chunk)).unwrap_or(&[])));
         let buffers = Buffers { data: Vec::new(), references: self.reference_bytes };
         Coded { head, chunks, slots, buffers }
+    }
+}
+
+impl Job {
+    /// Learns from the window; codes nothing.
+    fn learn(
+        self,
+        data: &[u8],
+        mut slots: Slots,
+        level: Level,
+        max_chunk: usize,
+        pool: &Pool,
+        workspaces: &Workspaces,
+    ) -> Coded {
+        let clock = Instant::now();
+        let spans = spans(data, &self.ranges, &self.reference_bytes, &self.places);
+        let plan = Plan::new(self.start, &spans, level, max_chunk, &mut slots, workspaces);
+        let codings: Vec<Vec<Coding>> = (0..plan.kinds.len()).map(|kind| plan.learned_codings(kind)).collect();
+        let grouping = slots.learned.as_ref().map(|lessons| lessons.learned.grouping()).unwrap_or_default();
+        let mut work = Vec::new();
+        for (kind, range, span) in plan.lessons(grouping) {
+            let codings = codings.get(kind).map_or(&[][..], Vec::as_slice);
+            work.extend(codings.iter().map(|&coding| (kind, range.clone(), span, coding)));
+        }
+        let counted = pool.map(&work, |(kind, range, _, coding)| plan.lesson(*kind, range.clone(), coding));
+        drop(plan);
+        if let Some(lessons) = &mut slots.learned {
+            lessons.learned.spent_counting(clock.elapsed());
+            for ((_, _, span, coding), statistics) in work.iter().zip(&counted) {
+                if !statistics.is_empty() {
+                    lessons.learned.add(coding, statistics, lessons.spans + span);
+                }
+            }
+            lessons.spans += spans.len();
+        }
+        let buffers = Buffers { data: Vec::new(), references: self.reference_bytes };
+        Coded { head: Vec::new(), chunks: Vec::new(), slots, buffers }
     }
 }
 

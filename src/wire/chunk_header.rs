@@ -1,5 +1,6 @@
 //! `Chunk_Header` and `Substream_Header` (spec §7, §8).
 
+use crate::core::model::Model;
 use crate::error::{Error, Result};
 use crate::limits::{MAX_BLOCK, MAX_LANES, MIN_BLOCK, MIN_MASK_BLOCK};
 use crate::wire::fields::{Fields, check_crc, push_crc};
@@ -25,6 +26,30 @@ pub enum Method {
 impl Method {
     /// All methods, by id.
     pub const ALL: [Self; 6] = [Self::Raw, Self::Constant, Self::Same, Self::Residual, Self::Mask, Self::Plain];
+
+    /// The method with this id on the wire.
+    ///
+    /// # Errors
+    /// ULP-SUB-01: there is none.
+    pub fn from_id(id: u8) -> Result<Self> {
+        Self::ALL.get(usize::from(id)).copied().ok_or(Error::Unknown { what: "method", value: id.into() })
+    }
+
+    /// The id on the wire.
+    #[must_use]
+    pub fn id(self) -> u8 {
+        self as u8
+    }
+
+    /// The method that codes elements with this model.
+    #[must_use]
+    pub fn of(model: Model) -> Self {
+        match model {
+            Model::Residual => Self::Residual,
+            Model::Mask => Self::Mask,
+            Model::Plain => Self::Plain,
+        }
+    }
 
     /// Whether the method reads the reference.
     #[must_use]
@@ -84,9 +109,7 @@ impl SubstreamHeader {
     }
 
     fn parse(fields: &mut Fields<'_>) -> Result<Self> {
-        let method = fields.u8()?;
-        let method =
-            *Method::ALL.get(usize::from(method)).ok_or(Error::Unknown { what: "method", value: method.into() })?;
+        let method = Method::from_id(fields.u8()?)?;
         let (bank, block, shift, lanes, flags) = (fields.u8()?, fields.u8()?, fields.u8()?, fields.u8()?, fields.u8()?);
         let header = Self {
             method,

@@ -1,6 +1,7 @@
 //! The structures of the stream: each with `parse` and `write`, no algorithms.
 
 pub mod bank;
+pub mod bank_file;
 pub mod bits;
 pub mod chunk_header;
 pub mod end;

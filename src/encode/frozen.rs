@@ -1,0 +1,239 @@
+//! Banks made beforehand: which of them suit elements, and what they cost beside a bank made for them (coding-model §5).
+
+use std::sync::Arc;
+
+use crate::core::bank::{Bank, TokenClass};
+use crate::core::element::ElementType;
+use crate::core::model::Model;
+use crate::core::plain::PlainTokens;
+use crate::core::table::FrequencyTable;
+use crate::encode::bank::{Statistics, bits, build};
+use crate::encode::choose::{best, equal_eighths, fit_scales, sampled};
+use crate::encode::coding::Coding;
+use crate::encode::estimate::{self, Run};
+use crate::encode::level::Level;
+use crate::encode::workspace::Workspace;
+use crate::limits::MAX_TABLES;
+use crate::wire::bank_file::{BankFile, FileBank};
+
+/// Scale symbols that an encoder writes: 0 … this − 1.
+const SCALE_SYMBOLS: usize = 254;
+/// Frozen banks that the chunks of a kind choose among, at most.
+const CHOICES: usize = 4;
+/// Elements of a run by which a chunk chooses.
+const CHOOSING_RUN: usize = 1 << 10;
+
+/// Where a frozen bank is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Number of a bank in the file given.
+    File(u16),
+}
+
+/// A frozen bank, and how elements are coded with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The bank.
+    pub origin: Origin,
+    /// The coding.
+    pub coding: Coding,
+}
+
+/// The banks that an encoder may use besides those it makes.
+#[derive(Clone, Debug, Default)]
+pub struct Frozen {
+    /// The user's.
+    pub file: Option<Arc<BankFile>>,
+    /// Leave the tables of the file's banks out of the stream.
+    pub external: bool,
+    /// Make no banks, however badly these suit.
+    pub only: bool,
+}
+
+/// What frozen banks have cost, and what banks made for the content would have, by samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Bytes of content coded with frozen banks.
+    pub content: u64,
+    /// Bytes of content that took a bank of their own, although there were frozen ones for them.
+    pub refused: u64,
+    /// Bits of the content with the frozen banks.
+    pub frozen: u64,
+    /// Bits of the same content with banks of its own, tables included.
+    pub own: u64,
+}
+
+/// How a kind is best coded with frozen banks.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// The banks, the cheapest first; not empty.
+    pub choices: Vec<Choice>,
+    /// Cost with the cheapest, in units of 2^−16 bits.
+    pub cost: u64,
+    /// Cost with a bank made for the kind.
+    pub own: u64,
+}
+
+impl Frozen {
+    /// The bank of an origin.
+    #[must_use]
+    pub fn bank(&self, origin: Origin) -> Option<&Bank> {
+        match origin {
+            Origin::File(number) => Some(&self.file.as_ref()?.banks().get(usize::from(number))?.bank),
+        }
+    }
+
+    /// Whether there is anything to choose from.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.file.is_none()
+    }
+
+    /// The codings that banks allow for elements like these.
+    fn choices(&self, element: ElementType, shift: u8, reference: bool, masks: bool) -> Vec<Choice> {
+        let file = self.file.iter().flat_map(|file| (0..).zip(file.banks())).map(|(n, b)| (Origin::File(n), b));
+        let fitting = |(origin, entry): (Origin, &FileBank)| {
+            let wanted = match entry.model {
+                Model::Plain => !reference,
+                Model::Residual => reference && !masks,
+                Model::Mask => reference,
+            };
+            let coding = Coding {
+                model: entry.model,
+                element,
+                shift,
+                block: entry.block,
+                class: entry.bank.class,
+                hold: 0,
+                clip: None,
+            };
+            (wanted && serves(&entry.bank, &coding)).then_some((entry.element == element, Choice { origin, coding }))
+        };
+        let all: Vec<(bool, Choice)> = file.filter_map(fitting).collect();
+        // Banks of other types may do, but those of the same one nearly always do better.
+        let own_type = all.iter().any(|(same, _)| *same);
+        all.into_iter().filter(|(same, _)| *same || !own_type).map(|(_, choice)| choice).collect()
+    }
+
+    /// Costs of `of` elements like the sample with each choice, in units of 2^−16 bits, and the statistics of each coding.
+    fn costs(&self, choices: &[Choice], runs: &[Run], of: u64, workspace: &mut Workspace) -> Vec<u64> {
+        let mut counted: Vec<(Coding, Statistics)> = Vec::new();
+        let mut costs = Vec::with_capacity(choices.len());
+        for Choice { origin, coding } in choices {
+            if !counted.iter().any(|(c, _)| c == coding) {
+                counted.push((*coding, count(coding, runs, workspace)));
+            }
+            let statistics = counted.iter().find(|(c, _)| c == coding).map(|(_, s)| s);
+            let cost = statistics.zip(self.bank(*origin)).and_then(|(s, bank)| Some(s.cost(bank)? + s.raw(coding)));
+            costs.push(cost.map_or(u64::MAX, |cost| scaled(cost, coding, runs, of)));
+        }
+        costs
+    }
+
+    /// How `of` elements like the sample are best coded with these banks; `None` where there is none for them.
+    #[must_use]
+    pub fn judge(
+        &self,
+        element: ElementType,
+        shift: u8,
+        reference: bool,
+        level: Level,
+        runs: &[Run],
+        of: u64,
+    ) -> Option<Verdict> {
+        // Sets take a fraction of the time.
+        let masks = reference && level == Level::Fast && equal_eighths(runs, element) >= 6;
+        let mut choices = self.choices(element, shift, reference, masks);
+        if choices.is_empty() {
+            choices = self.choices(element, shift, reference, false);
+        }
+        let mut workspace = Workspace::default();
+        // The same for all choices: it hangs on the elements.
+        let mut fitted = choices.first()?.coding;
+        fit_scales(&mut fitted, runs, &workspace);
+        for choice in &mut choices {
+            (choice.coding.clip, choice.coding.hold) = (fitted.clip, fitted.hold);
+        }
+        let costs = self.costs(&choices, runs, of, &mut workspace);
+        let mut ranked: Vec<(u64, Choice)> = costs.into_iter().zip(choices).filter(|(c, _)| *c < u64::MAX).collect();
+        ranked.sort_by_key(|(cost, _)| *cost);
+        let &(cost, first) = ranked.first()?;
+        // Those that are nowhere near will suit no chunk.
+        ranked.retain(|(other, _)| *other <= cost.saturating_add(cost / 4));
+        ranked.truncate(CHOICES);
+        let mut codings = vec![first.coding];
+        codings.push(best(element, shift, reference, Level::Fast, runs, of).0);
+        codings.dedup();
+        let own = codings.iter().map(|coding| own_cost(coding, runs, of, &mut workspace)).min().unwrap_or(u64::MAX);
+        Some(Verdict { choices: ranked.into_iter().map(|(_, choice)| choice).collect(), cost, own })
+    }
+
+    /// Which of several choices suits elements best, by a sample of them; the first where that makes no difference.
+    #[must_use]
+    pub fn pick(&self, choices: &[Choice], elements: &Run, workspace: &mut Workspace) -> usize {
+        let runs = excerpts(elements, choices.first().map_or(1, |c| c.coding.element.width()));
+        let costs = self.costs(choices, &runs, 1 << 20, workspace);
+        (0..costs.len()).min_by_key(|&i| costs.get(i).copied().unwrap_or(u64::MAX)).unwrap_or(0)
+    }
+}
+
+/// Four short runs of a long one.
+fn excerpts(run: &Run, width: usize) -> Vec<Run> {
+    let count = run.next.len() / width.max(1);
+    if count <= 4 * CHOOSING_RUN {
+        return vec![run.clone()];
+    }
+    let part = |bytes: &[u8], from: usize, width: usize| {
+        bytes.get(from * width..(from + CHOOSING_RUN) * width).unwrap_or(&[]).to_vec()
+    };
+    let at = |k: usize| ((count - CHOOSING_RUN) / 3 * k) & !31;
+    (0..4)
+        .map(at)
+        .map(|from| Run {
+            next: part(&run.next, from, width),
+            reference: part(&run.reference, from, width),
+            profiles: run.profiles.get(from..from + CHOOSING_RUN).unwrap_or(&[]).to_vec(),
+        })
+        .collect()
+}
+
+fn count(coding: &Coding, runs: &[Run], workspace: &mut Workspace) -> Statistics {
+    let units = estimate::units(coding, runs, workspace);
+    let base = estimate::base(coding, runs, &units);
+    estimate::statistics(coding, runs, &units, base, workspace)
+}
+
+fn scaled(cost: u64, coding: &Coding, runs: &[Run], of: u64) -> u64 {
+    let sampled = sampled(runs, coding.element).max(1) as u128;
+    u64::try_from(u128::from(cost) * u128::from(of) / sampled).unwrap_or(u64::MAX)
+}
+
+/// Cost of `of` elements like the sample with a bank made for them, in units of 2^−16 bits.
+#[must_use]
+pub fn own_cost(coding: &Coding, runs: &[Run], of: u64, workspace: &mut Workspace) -> u64 {
+    /// `Record_Header` and CRC of a Bind record, in units of 2^−16 bits.
+    const RECORD: u64 = (16 * 8) << 16;
+    let statistics = count(coding, runs, workspace);
+    let (bank, _) = build(&statistics, coding, MAX_TABLES, false);
+    let cost = statistics.cost(&bank).unwrap_or(u64::MAX >> 1) + statistics.raw(coding);
+    scaled(cost, coding, runs, of).saturating_add(bits(&bank) + RECORD)
+}
+
+/// Whether a bank can code whatever elements of a coding there may be.
+fn serves(bank: &Bank, coding: &Coding) -> bool {
+    let class = match bank.class {
+        TokenClass::Plain(form) => PlainTokens::new(coding.element, coding.shift, form).is_some(),
+        class => {
+            let relative = coding.model == Model::Plain && coding.element.is_float() && coding.element.width() > 1;
+            !relative && class == TokenClass::of_lengths(coding.element)
+        }
+    };
+    let complete = |tables: &[FrequencyTable], symbols: usize| {
+        tables.iter().all(|table| table.0.iter().take(symbols).all(|&frequency| frequency > 0))
+    };
+    class
+        && !bank.elements.is_empty()
+        && complete(&bank.elements, coding.symbols())
+        && (coding.block == 0 || bank.scale.as_ref().is_some_and(|t| complete(std::slice::from_ref(t), SCALE_SYMBOLS)))
+        && (coding.model != Model::Mask || (!bank.masks.is_empty() && complete(&bank.masks, 256)))
+}
