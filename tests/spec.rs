@@ -249,7 +249,7 @@ fn chunk_header_and_methods() {
 fn the_registry_names_what_the_format_names() {
     let (spec, registry) = (read("spec/format.md"), read("spec/registry.md"));
     let records = table(&section(&spec, "### 3.2"), &["type", "record", "section"]);
-    let registered = table(&registry, &["id", "name", "critical", "since"]);
+    let registered = table(&registry, &["id", "name", "critical", "reader", "writer"]);
     assert_eq!(
         records.iter().map(|r| (number(&r[0]), &r[1])).collect::<Vec<_>>(),
         registered.iter().map(|r| (number(&r[0]), &r[1])).collect::<Vec<_>>()
@@ -257,9 +257,9 @@ fn the_registry_names_what_the_format_names() {
     for row in &registered {
         assert_eq!(row[2] == "yes", number(&row[0]) < 0x80, "{row:?}");
     }
-    let methods = table(&section(&registry, "## Methods"), &["id", "name", "since"]);
+    let methods = table(&section(&registry, "## Methods"), &["id", "name", "reader", "writer"]);
     assert_eq!(methods.iter().map(|r| r[1].to_lowercase()).collect::<Vec<_>>(), Method::ALL.map(Method::name));
-    let elements = table(&section(&registry, "## Element types"), &["id", "name", "since"]);
+    let elements = table(&section(&registry, "## Element types"), &["id", "name", "reader", "writer"]);
     let names: Vec<&str> = elements.iter().flat_map(|row| row[1].split(", ")).collect();
     assert_eq!(names, ElementType::ALL.map(ElementType::name));
 }
