@@ -34,10 +34,12 @@ fn main() {
     options.typing = Typing::Fixed(element);
     options.level = level;
     options.threads = 1;
+    options.chunk_length = std::env::var("CHUNK").ok().map(|c| c.parse().unwrap());
     let references = || reference.iter().map(|r| Reference::Bytes(Arc::clone(r))).collect::<Vec<_>>();
     let mut encoder = Encoder::new(Vec::new(), options, references()).unwrap();
     encoder.write_all(&content).unwrap();
     let coded = encoder.finish().unwrap().0;
+    println!("ratio {:.5}", coded.len() as f64 / content.len() as f64);
     let mut times = Vec::new();
     let mut walls = Vec::new();
     for _ in 0..rounds {

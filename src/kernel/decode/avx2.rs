@@ -232,6 +232,18 @@ impl Vector for Avx2 {
     }
 
     #[inline(always)]
+    fn least_of_eight(self, words: &[u8; 512], mask: u16) -> [V; 2] {
+        let keep = has!(_mm_set1_epi16(mask.cast_signed()));
+        let mut least = [[0u32; 16]; 2];
+        for (least, eight) in least.as_flattened_mut().iter_mut().zip(words.as_chunks::<16>().0) {
+            // SAFETY: 16 bytes are read, at any alignment, and `eight` has them; SSE4.1 comes with AVX2.
+            let words = unsafe { _mm_minpos_epu16(_mm_and_si128(_mm_loadu_si128(eight.as_ptr().cast()), keep)) };
+            *least = has!(_mm_cvtsi128_si32(words)).cast_unsigned() & 0xFFFF;
+        }
+        [self.load(&least[0]), self.load(&least[1])]
+    }
+
+    #[inline(always)]
     fn less_by(self, a: V, b: V) -> V {
         both!(i => _mm256_subs_epu16(a[i], b[i]))
     }

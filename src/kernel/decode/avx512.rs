@@ -173,6 +173,36 @@ impl Vector for Avx512 {
     }
 
     #[inline(always)]
+    fn least_of_eight(self, words: &[u8; 512], mask: u16) -> [__m512i; 2] {
+        let keep = has!(_mm512_set1_epi16(mask.cast_signed()));
+        let mut v = [keep; 8];
+        for (v, bytes) in v.iter_mut().zip(words.as_chunks::<64>().0) {
+            *v = self.and(self.load_32(bytes), keep);
+        }
+        // Each 128 bits are a group. Of two registers: the least of four and four words, side by side.
+        let halves = |a, b| has!(_mm512_min_epu16(_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b)));
+        // Of two such: of two words.
+        let quarters = |a, b| {
+            has!({
+                let (a, b) = (_mm512_castsi512_ps(a), _mm512_castsi512_ps(b));
+                let even = _mm512_shuffle_ps::<0x88>(a, b);
+                let odd = _mm512_shuffle_ps::<0xDD>(a, b);
+                _mm512_min_epu16(_mm512_castps_si512(even), _mm512_castps_si512(odd))
+            })
+        };
+        let a = quarters(halves(v[0], v[1]), halves(v[2], v[3]));
+        let b = quarters(halves(v[4], v[5]), halves(v[6], v[7]));
+        // The groups of `a` in the lower words, those of `b` in the upper ones.
+        let least = has!(_mm512_min_epu16(
+            _mm512_mask_blend_epi16(0xAAAA_AAAA, a, _mm512_slli_epi32::<16>(b)),
+            _mm512_mask_blend_epi16(0xAAAA_AAAA, _mm512_srli_epi32::<16>(a), b),
+        ));
+        let order = has!(_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
+        let least = has!(_mm512_permutexvar_epi32(order, least));
+        [self.and(least, self.splat(0xFFFF)), self.shr_by::<16>(least)]
+    }
+
+    #[inline(always)]
     fn less_by(self, a: __m512i, b: __m512i) -> __m512i {
         has!(_mm512_subs_epu16(a, b))
     }

@@ -49,9 +49,9 @@ impl Task for Groups<'_, '_, '_> {
                     ended = true;
                     break 'blocks;
                 };
-                let index = group_index(rows, at, scale - group.base());
+                let index = group_index(s, rows, at, scale - group.base());
                 let mut used = 0;
-                let sets = coder.tokens(group, load_32_numbers(s, &index), window, &mut used);
+                let sets = coder.tokens(group, index, window, &mut used);
                 if !coder.advance(used) {
                     ended = true;
                     break 'blocks;
@@ -70,11 +70,11 @@ impl Task for Groups<'_, '_, '_> {
 
 /// λ − base of each group of a row: the largest of its elements; `index` is that without profile and exponent.
 #[inline(always)]
-fn group_index(rows: &Rows<'_>, at: usize, index: i32) -> [u32; ROW] {
+fn group_index<S: Vector>(s: S, rows: &Rows<'_>, at: usize, index: i32) -> [S::V; 2] {
     let width = rows.element.width();
     let bytes = rows.reference.get(at * width..(at + ROW_OF_GROUPS) * width).unwrap_or(&[]);
     let Class::Float { bias, mantissa, exponent } = rows.element.class() else {
-        return group_profiles(rows, at, index, &[0; ROW_OF_GROUPS]);
+        return load_32_numbers(s, &group_profiles(rows, at, index, &[0; ROW_OF_GROUPS]));
     };
     let index = index + 4 * (bias + mantissa.cast_signed() - i32::from(rows.shift));
     let mask = (1u64 << exponent) - 1;
@@ -88,7 +88,7 @@ fn group_index(rows: &Rows<'_>, at: usize, index: i32) -> [u32; ROW] {
                 }
             }
         });
-        return group_profiles(rows, at, index, &terms);
+        return load_32_numbers(s, &group_profiles(rows, at, index, &terms));
     }
     macro_rules! least {
         ($word:ty, $bytes:literal) => {{
@@ -104,12 +104,24 @@ fn group_index(rows: &Rows<'_>, at: usize, index: i32) -> [u32; ROW] {
                 let term = 4 * (least as i32).max(1);
                 *result = (index - term).cast_unsigned();
             }
-            result
+            load_32_numbers(s, &result)
         }};
     }
     match width {
         1 => least!(u8, 1),
-        2 => least!(u16, 2),
+        2 => {
+            // Exponents compare as they are in place.
+            #[allow(clippy::cast_possible_truncation)]
+            let mask = (mask as u16) << mantissa;
+            let words = bytes.first_chunk().unwrap_or(&[0; 2 * ROW_OF_GROUPS]);
+            // Not by `map`, whose closure would not be compiled for the instruction set.
+            let mut indices = s.least_of_eight(words, mask);
+            for v in &mut indices {
+                let exponent = s.max(s.shr(*v, s.splat(mantissa)), s.splat(1));
+                *v = s.sub(s.splat(index.cast_unsigned()), s.shl_by::<2>(exponent));
+            }
+            indices
+        }
         4 => least!(u32, 4),
         _ => least!(u64, 8),
     }

@@ -73,6 +73,17 @@ pub(super) trait Vector: Copy {
     /// Whether any number is not zero.
     fn any(self, v: Self::V) -> bool;
 
+    /// The least of each eight little-endian words, all but the bits of `mask` taken as zero.
+    #[inline(always)]
+    fn least_of_eight(self, words: &[u8; 512], mask: u16) -> [Self::V; 2] {
+        let mut least = [[0u32; 16]; 2];
+        for (least, eight) in least.as_flattened_mut().iter_mut().zip(words.as_chunks::<16>().0) {
+            let words = eight.as_chunks::<2>().0.iter().map(|w| u16::from_le_bytes(*w) & mask);
+            *least = words.min().unwrap_or(0).into();
+        }
+        [self.load(&least[0]), self.load(&least[1])]
+    }
+
     /// Less by `b`, but not below zero: numbers of 0…65,535.
     fn less_by(self, a: Self::V, b: Self::V) -> Self::V;
 
