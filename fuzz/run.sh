@@ -6,8 +6,9 @@ cd "$(dirname "$0")/.."
 seconds=$1
 shift
 streams=(decode_any decode_no_crc scalar_vs_fast split_reads headers)
+banks=(bank_file)
 choices=(threads_equal prefix_release round_trip round_trip_tensor containers)
-[ $# -gt 0 ] || set -- "${streams[@]}" "${choices[@]}"
+[ $# -gt 0 ] || set -- "${streams[@]}" "${banks[@]}" "${choices[@]}"
 
 cargo +nightly fuzz build
 failed=0
@@ -16,6 +17,9 @@ for target in "$@"; do
     if [[ " ${streams[*]} " == *" $target "* ]]; then
         # Not those of valid/extended, nor the seeds, which `cargo test` runs: chunks of 64 MiB take the time of many others.
         corpora+=(conformance/vectors/valid/baseline conformance/vectors/invalid conformance/vectors/unsupported)
+    fi
+    if [[ " ${banks[*]} " == *" $target "* ]]; then
+        corpora+=(conformance/vectors/banks)
     fi
     mkdir -p "fuzz/corpus/$target"
     # The longest chunks are 64 MiB, and a few are in work at a time. Threads of a pool end after the pool: to LeakSanitizer a leak.

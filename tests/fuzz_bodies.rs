@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use bodies::{Body, OF_BANKS, OF_CHOICES, OF_STREAMS};
+use bodies::Body;
 use common::{Random, small_stream};
 
 fn root() -> PathBuf {
@@ -188,43 +188,45 @@ fn run_choices(body: Body, inputs: usize) {
     }
 }
 
-#[test]
-fn streams() {
-    for (body, inputs) in OF_STREAMS.into_iter().zip([2000, 1500, 2000, 700, 3000]) {
-        run_streams(body, inputs);
+fn run_banks(body: Body, inputs: usize) {
+    run_seeds(body);
+    let seeds: Vec<Vec<u8>> = files(&root().join("conformance/vectors/banks"))
+        .into_iter()
+        .map(|path| fs::read(path).unwrap())
+        .filter(|seed| seed.len() < 1 << 14)
+        .collect();
+    assert!(seeds.len() > 20, "the bank files of the corpus were not found");
+    seeds.iter().enumerate().for_each(|(i, seed)| run(body, &format!("vector {i}"), seed));
+    let mut random = Random(body.0.len() as u64);
+    for i in 0..inputs {
+        let mut input = seeds[random.below(seeds.len() as u64) as usize].clone();
+        mutate(&mut random, &mut input, &seeds);
+        run(body, &format!("input {i}"), &input);
     }
 }
 
-#[test]
-fn bank_files() {
-    for body in OF_BANKS {
-        run_seeds(body);
-        let seeds: Vec<Vec<u8>> = files(&root().join("conformance/vectors/banks"))
-            .into_iter()
-            .map(|path| fs::read(path).unwrap())
-            .filter(|seed| seed.len() < 1 << 14)
-            .collect();
-        assert!(seeds.len() > 20, "the bank files of the corpus were not found");
-        let mut random = Random(body.0.len() as u64);
-        for i in 0..1500 {
-            let mut input = seeds[random.below(seeds.len() as u64) as usize].clone();
-            mutate(&mut random, &mut input, &seeds);
-            run(body, &format!("input {i}"), &input);
-        }
-        seeds.iter().enumerate().for_each(|(i, seed)| run(body, &format!("vector {i}"), seed));
-    }
+/// One test for each target, of its name.
+macro_rules! targets {
+    ($run:ident: $($name:ident $inputs:literal)*) => {
+        $(#[test]
+        fn $name() {
+            $run((stringify!($name), bodies::$name), $inputs);
+        })*
+    };
 }
 
-#[test]
-fn choices() {
-    for (body, inputs) in OF_CHOICES.into_iter().zip([200, 1000, 1000, 1500, 2000]) {
-        run_choices(body, inputs);
-    }
-}
+targets!(run_streams: decode_any 2000 decode_no_crc 1500 scalar_vs_fast 2000 split_reads 700 headers 3000);
+targets!(run_banks: bank_file 1500);
+targets!(run_choices: threads_equal 200 prefix_release 1000 round_trip 1000 round_trip_tensor 1500 containers 2000);
 
 #[test]
 fn every_target_has_a_body_and_is_declared() {
-    let mut names: Vec<&str> = OF_STREAMS.iter().chain(&OF_BANKS).chain(&OF_CHOICES).map(|b| b.0).collect();
+    let own = fs::read_to_string(root().join("tests/fuzz_bodies.rs")).unwrap();
+    let mut names: Vec<&str> = own
+        .lines()
+        .filter_map(|line| line.strip_prefix("targets!(")?.strip_suffix(");")?.split_once(": "))
+        .flat_map(|(_, targets)| targets.split(' ').step_by(2))
+        .collect();
     names.sort_unstable();
     let manifest: toml::Table = fs::read_to_string(root().join("fuzz/Cargo.toml")).unwrap().parse().unwrap();
     let mut declared: Vec<&str> =
