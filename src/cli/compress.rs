@@ -63,6 +63,12 @@ fn line(subject: &str, summary: &Summary, progress: &Progress) -> String {
     if summary.identical {
         line.push_str(", identical to the reference");
     }
+    if summary.missing > 0 {
+        line.push_str(&format!(
+            ", ends early: its headers announce at least {} bytes more",
+            amounts::exact(summary.missing)
+        ));
+    }
     if let Some(frozen) = &summary.frozen {
         line.push_str(&format!(
             "; bank used for {}, {} over an inline one",

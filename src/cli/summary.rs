@@ -23,6 +23,7 @@ pub(super) fn object(subject: &str, summary: &Summary, progress: &Progress) -> V
         "chunks": summary.chunks,
         "content_crc": format!("{:08x}", summary.content_crc),
         "identical": summary.identical,
+        "missing": summary.missing,
         "seconds": progress.elapsed().as_secs_f64(),
         "frozen": frozen,
     })

@@ -120,6 +120,13 @@ impl LayoutReader {
         self.announced = self.announced.min(self.pushed);
     }
 
+    /// Bytes that what the container has announced last lacks where the stream ends here. A container that breaks off may lack more.
+    #[must_use]
+    pub fn missing(&self) -> u64 {
+        // What goes on to the end of the stream, wherever that is, lacks nothing.
+        if self.skip < 1 << 63 { self.skip } else { 0 }
+    }
+
     /// Offset up to which bytes have been pushed or skipped.
     #[must_use]
     pub fn position(&self) -> u64 {

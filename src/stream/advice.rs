@@ -95,6 +95,11 @@ impl Advisor {
         self.reader.push(bytes);
     }
 
+    /// Bytes that a container lacks, at least, where the content ends here.
+    pub(crate) fn missing(&self) -> u64 {
+        self.reader.missing()
+    }
+
     /// The content has ended.
     pub(crate) fn finish(&mut self) {
         self.reader.finish();

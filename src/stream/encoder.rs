@@ -184,6 +184,7 @@ impl<W: Write> Encoder<W> {
             chunks: self.chunks,
             content_crc,
             identical,
+            missing: self.advisor.as_ref().map_or(0, Advisor::missing),
             frozen: frozen(&self.slots),
             ..Summary::default()
         };

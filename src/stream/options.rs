@@ -78,6 +78,8 @@ pub struct Summary {
     pub content_crc: u32,
     /// Whether the content is equal to the reference, byte for byte.
     pub identical: bool,
+    /// Bytes that the content lacks, at least, of what its container announced (encoder only): a download that broke off, say.
+    pub missing: u64,
     /// How frozen banks have done (encoder only, where there was one to use).
     pub frozen: Option<FrozenSummary>,
     /// Damaged chunks that were skipped (salvage only): number, content offset, bytes, why.
