@@ -521,7 +521,7 @@ fn value(cell: &str) -> Option<u64> {
 
 #[test]
 fn the_limits_are_those_of_the_spec() {
-    let known: [(&str, u64, u64); 14] = [
+    let known: [(&str, u64, u64); 16] = [
         ("max_chunk_length", limits::MAX_CHUNK_LENGTH.into(), limits::BASELINE_CHUNK_LENGTH.into()),
         ("references", limits::MAX_REFERENCES as u64, limits::BASELINE_REFERENCES as u64),
         ("bank_slots", limits::MAX_BANK_SLOTS as u64, limits::BASELINE_BANK_SLOTS as u64),
@@ -532,6 +532,8 @@ fn the_limits_are_those_of_the_spec() {
         ("columns of all profiles", limits::MAX_PROFILE_COLUMNS as u64, limits::MAX_PROFILE_COLUMNS as u64),
         ("Profile body", limits::MAX_PROFILE_BODY.into(), limits::MAX_PROFILE_BODY.into()),
         ("Bind body", limits::MAX_BIND_BODY.into(), limits::MAX_BIND_BODY.into()),
+        ("banks in a bank file", limits::MAX_FILE_BANKS as u64, limits::MAX_FILE_BANKS as u64),
+        ("bank file", limits::MAX_BANK_FILE, limits::MAX_BANK_FILE),
         ("Chunk body", 0, 0),
         ("Metadata body, all in sum", limits::MAX_METADATA_BODY.into(), limits::MAX_METADATA_BODY.into()),
         ("Index body", limits::MAX_INDEX_BODY.into(), limits::MAX_INDEX_BODY.into()),
