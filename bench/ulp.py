@@ -24,7 +24,7 @@ class Memory(Codec):
         program = TARGET / "examples/bench_memory"
         if not program.exists():
             raise Unavailable(f"no {program}: run bench/setup.sh")
-        jobs = pair.work.write("jobs", f"job {pair.element} {level} {pair.next_path} {pair.prev_path or '-'}\n".encode())
+        jobs = pair.work.write("jobs", f"{self.job(pair, level)}\n".encode())
         self.server = subprocess.Popen([program, jobs], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
         if not self.server.stdout.readline().startswith("ready"):
             raise Unavailable("bench_memory did not start")
@@ -33,6 +33,10 @@ class Memory(Codec):
         except (RuntimeError, OSError) as error:
             self.close()
             raise Unavailable(str(error)) from error
+
+    def job(self, pair, level):
+        """The line that tells the server what to code."""
+        return f"job {pair.element} {level} {pair.next_path} {pair.prev_path or '-'}"
 
     def ask(self, request):
         self.server.stdin.write(f"{request} job\n")

@@ -40,8 +40,7 @@ class Body:  # of a record; `at` counts bits, the first of which is the lowest o
         return self.data[(self.at - 1) >> 3] >> (self.at - 1 & 7) & 1
     def bits(self, n): return sum(self.bit() << k for k in range(n))
     def ones(self, most):
-        n = next((n for n in range(most + 1) if not self.bit()), None)
-        require(n is not None, "unary number is too long")
+        require((n := next((n for n in range(most + 1) if not self.bit()), None)) is not None, "unary number is too long")
         return n
     def finish(self):
         require((self.at + 7) // 8 == len(self.data), "record body is too long")
@@ -292,8 +291,8 @@ class Substream:  # the header is checked at once, the data in `decode`, for whi
             require(h.length == (self.n * w // 8, w // 8, 0)[h.method], "length of a substream")
             return
         require(h.lanes <= 5 and h.length >= 4 << h.lanes, "lanes or length of a substream")
-        require(h.bank < 128, f"built-in bank {h.bank - 128}", UNSUPPORTED)
-        self.bank = bank = stream.banks.get(h.bank)
+        require(h.bank < 128 + len(built_in()), f"built-in bank {h.bank - 128}", UNSUPPORTED)
+        self.bank = bank = built_in()[h.bank - 128] if h.bank >= 128 else stream.banks.get(h.bank)
         require(bank, "bank slot is empty")
         bank.check_use(self.element, h.method, h.block)
         require(h.shift <= (0 if w == 8 else self.element.m - bank.top if is_float else w - 1), "shift")
@@ -309,8 +308,7 @@ class Substream:  # the header is checked at once, the data in `decode`, for whi
             return self.data * (self.n if method == CONSTANT else 1)
         reference = b"".join(self.reference)
         if self.uses_reference and self.other != element:
-            converted = [conversion_of_references(u, self.other, element) for u in unpack(self.other, reference)]
-            reference = pack(element, converted)
+            reference = pack(element, [conversion_of_references(u, self.other, element) for u in unpack(self.other, reference)])
         if method == SAME:
             return reference
         self.w, self.m = element.w - shift, element.m - shift       # w' and the mantissa bits left, 10.2
@@ -483,7 +481,9 @@ def bank_file(data):  # 12.1: its banks
         banks[-1].check_use(ELEMENTS[number], method, block)
     body.finish()
     return banks
-# --- Command ---------------------------------------------------------------------------------------------------------
+@lru_cache
+def built_in():  # 12.2
+    return bank_file(open(sys.path[0] + "/../spec/banks/builtin.ulpbank", "rb").read())
 def main(arguments):
     if len(arguments) % 2 or not {"--ref", "--bank"} >= set(arguments[0::2]):
         return print(__doc__, file=sys.stderr) or 1

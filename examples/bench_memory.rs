@@ -1,6 +1,6 @@
 //! Codes buffers in memory on request, and says how long it took: the part of the benchmark that runs in this library.
 //!
-//! The argument names a file of jobs, one a line: `NAME TYPE LEVEL CONTENT REFERENCE`, with `-` for no reference, the levels of the command (1, 5, 9)
+//! The argument names a file of jobs, one a line: `NAME TYPE LEVEL CONTENT REFERENCE`, with `-` for no reference, then perhaps a bank file, the levels of the command (1, 5, 9)
 //! and files of raw elements. They are read once. Then each line on stdin asks for one operation, so that whoever drives this program can run other
 //! codecs between two of them:
 //!
@@ -20,7 +20,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use ulpack::{Decoder, DecoderOptions, ElementType, Encoder, EncoderOptions, Level, Reference, Typing};
+use ulpack::{BankFile, Decoder, DecoderOptions, ElementType, Encoder, EncoderOptions, Level, Reference, Typing};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -62,6 +62,7 @@ struct Job {
     level: Level,
     content: Arc<[u8]>,
     reference: Option<Arc<[u8]>>,
+    bank: Option<Arc<BankFile>>,
     /// What the last `encode` made.
     coded: Vec<u8>,
 }
@@ -77,6 +78,7 @@ impl Job {
         options.typing = Typing::Fixed(self.element);
         options.level = self.level;
         options.threads = 1;
+        options.bank = self.bank.clone();
         let clock = Clock::start();
         let mut encoder = Encoder::new(Vec::new(), options, self.references())?;
         encoder.write_all(&self.content)?;
@@ -126,9 +128,12 @@ fn read_jobs(text: &str) -> Result<HashMap<String, Job>> {
     let mut jobs = HashMap::new();
     for line in text.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let [name, element, level, content, reference] = words[..] else {
-            return Err(format!("not a job: {line}").into());
+        let (&[name, element, level, content, reference], bank) = match words.split_first_chunk::<5>() {
+            Some((words, [])) => (words, None),
+            Some((words, [bank])) => (words, Some(*bank)),
+            _ => return Err(format!("not a job: {line}").into()),
         };
+        let bank = bank.map(|path| BankFile::parse(&fs::read(path)?).map_err(Box::<dyn Error>::from));
         let job = Job {
             element: ElementType::from_name(element).ok_or_else(|| format!("no element type: {element}"))?,
             level: match level {
@@ -139,6 +144,7 @@ fn read_jobs(text: &str) -> Result<HashMap<String, Job>> {
             },
             content: read(content)?,
             reference: if reference == "-" { None } else { Some(read(reference)?) },
+            bank: bank.transpose()?.map(Arc::new),
             coded: Vec::new(),
         };
         jobs.insert(name.to_owned(), job);

@@ -217,3 +217,40 @@ fn an_earlier_checkpoint_serves_a_later_one() {
         assert!(stream.len() * 1000 <= inline * most, "{} {inline}", stream.len());
     }
 }
+
+/// The tensors' bytes of a safetensors file of the trajectory.
+fn payload(name: &str) -> Option<Vec<u8>> {
+    let file = std::fs::read(shared(&format!("trajectory/{name}.safetensors"))?).unwrap();
+    let header = u64::from_le_bytes(file[..8].try_into().unwrap()) as usize;
+    Some(file[8 + header..].to_vec())
+}
+
+/// Bytes of the streams of `length` bytes each from `count` places of the file, and of as much of the large stream.
+fn small_and_large(length: usize, count: usize) -> Option<(f64, f64)> {
+    let (prev, next) = (payload("bf16-step01600")?, payload("bf16-step01700")?);
+    let options = fixed(ElementType::Bf16);
+    let large = compress(&next, Some(&prev), &options).len() as f64 / next.len() as f64;
+    let small: usize = (0..count)
+        .map(|k| {
+            let at = ((next.len() - length) / (count - 1) * k) & !63;
+            let (prev, next) = (&prev[at..at + length], &next[at..at + length]);
+            let stream = compress(next, Some(prev), &options);
+            let (back, error) = decode(&stream, Some(prev), Vec::new());
+            assert!(error.is_none() && back == next, "{error:?}");
+            stream.len()
+        })
+        .sum();
+    println!(
+        "{length} bytes: {:.0} each, {:.0} of the large stream",
+        small as f64 / count as f64,
+        large * length as f64
+    );
+    Some((small as f64 / count as f64, large * length as f64))
+}
+
+#[test]
+fn small_dense_deltas_are_cheap_with_built_in_banks() {
+    let (Some(tiny), Some(small)) = (small_and_large(4 << 10, 200), small_and_large(64 << 10, 40)) else { return };
+    assert!(tiny.0 <= tiny.1 + 220.0, "4 KiB: {tiny:?}");
+    assert!(small.0 <= small.1 * 1.03, "64 KiB: {small:?}");
+}

@@ -353,3 +353,11 @@ fn the_procedures_of_the_spec_decode_the_corpus() {
     assert!(output.status.success(), "{report}");
     assert!(read("spec/format.md").matches("```python").count() > 10);
 }
+
+#[test]
+fn the_built_in_banks_are_those_of_the_spec() {
+    let digest: String = ulpack::wire::built_in::sha256().unwrap().iter().map(|b| format!("{b:02x}")).collect();
+    assert!(section(&read("spec/format.md"), "### 12.2").contains(&digest), "{digest}");
+    let banks = ulpack::wire::built_in::banks();
+    assert!(!banks.is_empty() && banks.len() <= 128, "what ids from 128 on can name");
+}

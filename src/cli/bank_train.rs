@@ -79,6 +79,13 @@ pub(super) fn command() -> Command {
                 .default_value("32")
                 .help("Most tables of a bank"),
         )
+        .arg(
+            Arg::new("block")
+                .long("block")
+                .value_name("N")
+                .value_parser(block)
+                .help("Log2 of the block length, 5 to 20, or 0 for none; by default what suits the samples"),
+        )
         .arg(Arg::new("no-plain").long("no-plain").action(ArgAction::SetTrue).requires("ref").help(
             "Learn nothing of samples without their references",
         ))
@@ -108,6 +115,11 @@ fn shared(name: &'static str) -> Arg {
             .value_parser(value_parser!(u32).range(1..=1 << 20))
             .help("Row length of the samples' matrix, in numbers"),
     }
+}
+
+fn block(text: &str) -> Result<u8, String> {
+    let number = text.parse().ok().filter(|number| *number == 0 || (5..=20).contains(number));
+    number.ok_or_else(|| String::from("0, or a number from 5 to 20"))
 }
 
 fn distance(text: &str) -> Result<f64, String> {
@@ -142,6 +154,7 @@ pub(super) fn run(matches: &ArgMatches) -> Result<Exit, Failure> {
         training.grouping = GROUPINGS.iter().find(|g| g.0 == name).map_or(Grouping::Global, |g| g.1);
     }
     training.tau = matches.get_one::<f64>("tau").copied().unwrap_or(training.tau);
+    training.block = matches.get_one::<u8>("block").copied();
     training.tables = matches.get_one::<u8>("tables").map_or(training.tables, |&n| n.into());
 
     let name = matches.get_one::<OsString>("output").map(PathBuf::from).unwrap_or_default();

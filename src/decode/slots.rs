@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::core::bank::{Bank, DecodeBank};
+use crate::decode::bank_files;
 use crate::error::{Error, Result};
 use crate::limits::{BUILT_IN_BANKS, MAX_PROFILE_COLUMNS};
 
@@ -84,8 +85,8 @@ impl Slots {
     /// # Errors
     /// ULP-SUB-04.
     pub fn bank(&self, bank: u8) -> Result<Arc<LazyBank>> {
-        if bank >= BUILT_IN_BANKS {
-            return Err(Error::Unknown { what: "built-in bank", value: (bank - BUILT_IN_BANKS).into() });
+        if let Some(number) = bank.checked_sub(BUILT_IN_BANKS) {
+            return bank_files::built_in(number);
         }
         let slot = self.banks.get(usize::from(bank)).and_then(Option::as_ref);
         slot.cloned().ok_or(Error::Field { field: "bank", value: bank.into() })

@@ -1,7 +1,8 @@
 //! Coding of one chunk of a window (spec §7).
 
+use crate::encode::bind::Coder;
 use crate::encode::kind::{Gathered, KindPlan};
-use crate::encode::plan::{Coder, Plan};
+use crate::encode::plan::Plan;
 use crate::encode::scales::Scales;
 use crate::encode::span::SpanReference;
 use crate::encode::symbols::Elements;

@@ -15,6 +15,7 @@ use crate::encode::level::Level;
 use crate::encode::workspace::Workspace;
 use crate::limits::MAX_TABLES;
 use crate::wire::bank_file::{BankFile, FileBank};
+use crate::wire::built_in;
 
 /// Scale symbols that an encoder writes: 0 … this − 1.
 const SCALE_SYMBOLS: usize = 254;
@@ -26,6 +27,8 @@ const CHOOSING_RUN: usize = 1 << 10;
 /// Where a frozen bank is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
+    /// Number of a built-in bank.
+    BuiltIn(u8),
     /// Number of a bank in the file given.
     File(u16),
 }
@@ -79,14 +82,9 @@ impl Frozen {
     #[must_use]
     pub fn bank(&self, origin: Origin) -> Option<&Bank> {
         match origin {
+            Origin::BuiltIn(number) => Some(&built_in::banks().get(usize::from(number))?.bank),
             Origin::File(number) => Some(&self.file.as_ref()?.banks().get(usize::from(number))?.bank),
         }
-    }
-
-    /// Whether there is anything to choose from.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.file.is_none()
     }
 
     /// The codings that banks allow for elements like these.
@@ -109,7 +107,11 @@ impl Frozen {
             };
             (wanted && serves(&entry.bank, &coding)).then_some((entry.element == element, Choice { origin, coding }))
         };
-        let all: Vec<(bool, Choice)> = file.filter_map(fitting).collect();
+        let built_in = (0..).zip(built_in::banks()).map(|(n, b)| (Origin::BuiltIn(n), b));
+        let mut all: Vec<(bool, Choice)> = file.filter_map(fitting).collect();
+        if all.is_empty() {
+            all = built_in.filter_map(fitting).collect();
+        }
         // Banks of other types may do, but those of the same one nearly always do better.
         let own_type = all.iter().any(|(same, _)| *same);
         all.into_iter().filter(|(same, _)| *same || !own_type).map(|(_, choice)| choice).collect()
@@ -141,6 +143,8 @@ impl Frozen {
         runs: &[Run],
         of: u64,
     ) -> Option<Verdict> {
+        // With a file speed is the aim.
+        let search = if self.file.is_some() { Level::Fast } else { level };
         // Sets take a fraction of the time.
         let masks = reference && level == Level::Fast && equal_eighths(runs, element) >= 6;
         let mut choices = self.choices(element, shift, reference, masks);
@@ -162,7 +166,7 @@ impl Frozen {
         ranked.retain(|(other, _)| *other <= cost.saturating_add(cost / 4));
         ranked.truncate(CHOICES);
         let mut codings = vec![first.coding];
-        codings.push(best(element, shift, reference, Level::Fast, runs, of).0);
+        codings.push(best(element, shift, reference, search, runs, of).0);
         codings.dedup();
         let own = codings.iter().map(|coding| own_cost(coding, runs, of, &mut workspace)).min().unwrap_or(u64::MAX);
         Some(Verdict { choices: ranked.into_iter().map(|(_, choice)| choice).collect(), cost, own })

@@ -1,6 +1,7 @@
 //! What an encoder decides: scales, tables, methods, chunks. A decoder needs none of it.
 
 pub mod bank;
+pub mod bind;
 pub mod choose;
 pub mod chunk;
 pub mod cluster;
@@ -10,7 +11,9 @@ pub mod encode_bank;
 pub mod estimate;
 pub mod frozen;
 pub mod histogram;
+pub mod judge;
 pub mod kind;
+pub mod lesson;
 pub mod level;
 pub mod log2;
 pub mod magnitude;
@@ -18,6 +21,7 @@ pub mod normalise;
 pub mod plan;
 pub mod profile;
 pub mod scales;
+pub mod slots;
 pub mod span;
 pub mod symbols;
 pub mod train;

@@ -3,35 +3,26 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::core::bank::Bank;
 use crate::core::convert::convert;
 use crate::core::element::ElementType;
 use crate::core::model::Model;
-use crate::encode::bank::{Statistics, build};
-use crate::encode::choose::{best, best_of, equal_eighths, estimate, obvious, sample, shift};
+use crate::encode::bank::Statistics;
+use crate::encode::bind::Coder;
+use crate::encode::choose::{best, estimate, obvious, sample, shift};
 use crate::encode::chunk::simple;
-use crate::encode::coding::Coding;
-use crate::encode::estimate::{Run, base, coding};
-use crate::encode::frozen::{Choice, Frozen, Origin, Report};
+use crate::encode::estimate::{Run, coding};
+use crate::encode::frozen::Frozen;
+use crate::encode::judge::use_frozen;
 use crate::encode::kind::{KindPlan, Member, trailing_zeros};
 use crate::encode::level::Level;
 use crate::encode::profile::profile;
 use crate::encode::scales::Scales;
+use crate::encode::slots::Slots;
 use crate::encode::span::InputSpan;
-use crate::encode::symbols::EncodeBank;
-use crate::encode::train::{Grouping, Learned};
 use crate::encode::workspace::Workspaces;
-use crate::limits::{MAX_KINDS, MAX_PROFILE_COLUMNS, MAX_TABLES};
-use crate::wire;
-use crate::wire::layout::{Kind, KindReference, Layout, Span};
-use crate::wire::profile::Profile;
-use crate::wire::record_header::{RecordType, write_record};
-use crate::wire::records::EXTERNAL;
+use crate::limits::MAX_KINDS;
+use crate::wire::layout::{Kind, KindReference};
 
-/// Kinds of a window that may have a bank; others are raw.
-pub const BANK_SLOTS: u8 = 16;
-/// Profile slots of the streams this encoder writes.
-pub const PROFILE_SLOTS: u16 = 256;
 /// Kinds with fewer elements are stored raw: a bank would cost more.
 const SMALLEST_KIND: usize = 48;
 /// Spans longer than this, of unknown shape, are decided in parts.
@@ -40,91 +31,6 @@ const SEGMENT: usize = 1 << 17;
 const SPAN_SAMPLE: usize = 1 << 12;
 /// Elements of a span looked at first: mostly they tell.
 const GLANCE: usize = 1 << 9;
-
-/// A bank as the decoder will know it, by slot, from window to window; and what else is remembered.
-#[derive(Debug, Default)]
-pub struct Slots {
-    banks: Vec<Bank>,
-    next: usize,
-    /// Banks made beforehand.
-    pub frozen: Frozen,
-    /// How those have done.
-    pub report: Report,
-    /// Where statistics go instead of a stream.
-    pub learned: Option<Lessons>,
-    /// Profile slot to be filled next, and the columns of those filled.
-    next_profile: u16,
-    /// Profiles of this window: one must not take the slot of another.
-    window_profiles: u16,
-    columns: Vec<usize>,
-}
-
-/// What has been learned from a content.
-#[derive(Debug)]
-pub struct Lessons {
-    /// Statistics.
-    pub learned: Learned,
-    /// Spans of the windows before.
-    pub spans: usize,
-}
-
-impl Slots {
-    /// Puts a bank into a slot that is not `used` in this window, and appends its Bind record: with its tables, or by the digest and number of an
-    /// external bank. `None` where all slots are used.
-    #[allow(clippy::cast_possible_truncation)]
-    fn bind(
-        &mut self,
-        bank: &Bank,
-        external: Option<([u8; 32], u16)>,
-        used: &[usize],
-        binds: &mut Vec<u8>,
-    ) -> Option<usize> {
-        let places = usize::from(BANK_SLOTS);
-        let free = (0..places).map(|i| (self.next + i) % places).find(|i| !used.contains(i))?;
-        // Slots are filled one after the other: one that is free and new is the next.
-        let free = free.min(self.banks.len());
-        match self.banks.get_mut(free) {
-            Some(old) => *old = bank.clone(),
-            None => self.banks.push(bank.clone()),
-        }
-        self.next = (free + 1) % places;
-        let mut body = Vec::new();
-        let flags = match external {
-            Some((sha256, number)) => {
-                body.extend_from_slice(&sha256);
-                body.extend_from_slice(&number.to_le_bytes());
-                EXTERNAL
-            }
-            None => {
-                wire::bank::write(bank, &mut body);
-                0
-            }
-        };
-        write_record(binds, RecordType::Bind, flags, free as u16, &body);
-        Some(free)
-    }
-
-    /// Empty slots, and banks to use besides those made.
-    #[must_use]
-    pub fn new(frozen: Frozen) -> Self {
-        Self { frozen, ..Self::default() }
-    }
-
-    /// A slot for a profile of so many columns, if the limit on all of them allows one.
-    fn profile(&mut self, columns: usize) -> Option<u16> {
-        self.columns.resize(PROFILE_SLOTS.into(), 0);
-        let slot = usize::from(self.next_profile);
-        let others: usize = self.columns.iter().sum::<usize>() - self.columns[slot];
-        if others + columns > MAX_PROFILE_COLUMNS || self.window_profiles == PROFILE_SLOTS {
-            return None;
-        }
-        self.columns[slot] = columns;
-        self.window_profiles += 1;
-        let taken = self.next_profile;
-        self.next_profile = (taken + 1) % PROFILE_SLOTS;
-        Some(taken)
-    }
-}
 
 /// A window ready to be coded.
 #[derive(Debug)]
@@ -138,25 +44,14 @@ pub struct Plan<'a> {
     /// End of each chunk: bytes from the start of the window.
     pub cuts: Vec<usize>,
     /// Encoders of each kind: one, or one for each of its frozen banks that has a place; none where it is raw.
-    coders: Vec<Vec<Option<Coder>>>,
+    pub(super) coders: Vec<Vec<Option<Coder>>>,
     /// Buffers of the threads.
     pub workspaces: &'a Workspaces,
-    level: Level,
+    pub(super) level: Level,
     /// Scales of each chunk's substreams by kind, from counting to coding.
     scales: Vec<Mutex<Vec<(usize, Scales)>>>,
     /// The frozen banks that each chunk has chosen, by kind, where there is a choice.
     picks: Vec<Mutex<Vec<(usize, usize)>>>,
-}
-
-/// A bank ready to code elements of a kind.
-#[derive(Debug)]
-pub(crate) struct Coder {
-    /// The coding.
-    pub(crate) coding: Coding,
-    /// The bank.
-    pub(crate) bank: EncodeBank,
-    /// Its number in Substream_Headers.
-    pub(crate) id: u8,
 }
 
 impl<'a> Plan<'a> {
@@ -276,7 +171,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    fn span(&self, (kind, member): (u8, u32)) -> InputSpan<'a> {
+    pub(super) fn span(&self, (kind, member): (u8, u32)) -> InputSpan<'a> {
         self.kinds[usize::from(kind)].members[member as usize].span
     }
 
@@ -372,7 +267,7 @@ impl<'a> Plan<'a> {
     }
 
     /// The number of the frozen bank that a chunk has chosen for a kind.
-    fn pick(&self, chunk: usize, kind: usize) -> usize {
+    pub(super) fn pick(&self, chunk: usize, kind: usize) -> usize {
         let picks = self.picks.get(chunk).map(|picks| picks.lock().unwrap_or_else(PoisonError::into_inner));
         picks.and_then(|picks| picks.iter().find(|p| p.0 == kind).map(|p| p.1)).unwrap_or(0)
     }
@@ -389,204 +284,7 @@ impl<'a> Plan<'a> {
         }
         ranges.into_iter().enumerate().filter_map(|(kind, range)| Some((kind, range?))).collect()
     }
-
-    /// Pieces of each kind to learn from, one by one: kind, elements, number of the tensor from the window's first.
-    #[must_use]
-    pub fn lessons(&self, grouping: Grouping) -> Vec<(usize, std::ops::Range<usize>, usize)> {
-        if grouping != Grouping::Tensor {
-            let chunks = (0..self.chunks()).flat_map(|chunk| self.ranges(chunk));
-            return chunks.map(|(kind, range)| (kind, range, 0)).collect();
-        }
-        let member = |&(kind, member): &(u8, u32)| {
-            let member = &self.kinds[usize::from(kind)].members[member as usize];
-            (usize::from(kind), member.before..member.before + member.span.elements())
-        };
-        self.order.iter().map(member).enumerate().map(|(number, (kind, range))| (kind, range, number)).collect()
-    }
-
-    /// The codings of a kind that are worth learning: how it is coded, and for references the other method too where it may come to be of use.
-    #[must_use]
-    pub fn learned_codings(&self, kind: usize) -> Vec<Coding> {
-        let plan = &self.kinds[kind];
-        let Some(coding) =
-            plan.coding.filter(|_| plan.elements() >= LEARNED && plan.kind.element != ElementType::Bytes)
-        else {
-            return Vec::new();
-        };
-        let mut codings = vec![coding];
-        let runs = sample(plan, self.level.sample().min(JUDGED));
-        let other = match coding.model {
-            Model::Plain => None,
-            Model::Residual => (equal_eighths(&runs, coding.element) >= 4).then_some(Model::Mask),
-            Model::Mask => Some(Model::Residual),
-        };
-        if let Some(model) = other {
-            let count = plan.elements() as u64;
-            codings.push(best_of(&[model], coding.element, plan.shift, true, self.level, &runs, count).0);
-        }
-        codings
-    }
-
-    /// The symbols of elements of a kind under a coding.
-    #[must_use]
-    pub fn lesson(&self, kind: usize, range: std::ops::Range<usize>, coding: &Coding) -> Statistics {
-        let plan = &self.kinds[kind];
-        let mut statistics = Statistics::new(0, coding.model == Model::Mask);
-        let gathered = plan.gather(range);
-        let elements = gathered.elements();
-        if simple(plan, &elements).is_some() {
-            return statistics;
-        }
-        self.workspaces.with(|workspace| {
-            let run = gathered.into_run();
-            let units = [coding.units(workspace.kernel, run.elements())];
-            let scales = coding.scales(&units[0], coding.count(&run.elements()));
-            statistics = Statistics::new(base(coding, std::slice::from_ref(&run), &units), coding.model == Model::Mask);
-            coding.statistics(run.elements(), &scales, &mut statistics, workspace);
-            statistics = statistics.settled();
-        });
-        statistics
-    }
-
-    /// Chooses the banks and appends the Layout and Bind records.
-    pub fn bind(&mut self, statistics: &[Option<Statistics>], slots: &mut Slots, references: u8, out: &mut Vec<u8>) {
-        let mut binds = Vec::new();
-        let mut used = Vec::new();
-        let mut coders = Vec::with_capacity(self.kinds.len());
-        for number in 0..self.kinds.len() {
-            coders.push(self.bind_frozen(number, slots, &mut used, &mut binds));
-        }
-        for ((kind, coders), statistics) in self.kinds.iter_mut().zip(&mut coders).zip(statistics) {
-            if !kind.frozen.is_empty() {
-                continue;
-            }
-            let coding = kind.coding.take();
-            let (Some(coding), Some(statistics)) = (coding, statistics) else { continue };
-            if statistics.is_empty() && !samples(self.level, kind) {
-                // Every chunk of the kind is SAME or CONSTANT.
-                continue;
-            }
-            // Fast levels count samples: what these lack must be codable too, by this bank and by all that may take its place.
-            let statistics = statistics.settled();
-            let (bank, cost) = build(&statistics, &coding, MAX_TABLES, self.level == Level::Fast);
-            let like = |b: &Bank| {
-                let has = |b: &Bank| (b.class, b.scale.is_some(), b.masks.is_empty());
-                has(b) == has(&bank)
-            };
-            let fits = |b: &Bank| like(b) && statistics.cost(b).is_some_and(|c| c <= cost);
-            let slot = slots.banks.iter().position(fits).or_else(|| slots.bind(&bank, None, &used, &mut binds));
-            if let Some((slot, bank)) = slot.and_then(|slot| Some((slot, slots.banks.get(slot)?))) {
-                used.push(slot);
-                kind.coding = Some(coding);
-                #[allow(clippy::cast_possible_truncation)]
-                coders.push(Some(Coder { coding, bank: EncodeBank::new(bank, &coding), id: slot as u8 }));
-            }
-        }
-        self.coders = coders;
-        self.write_layout(references, out);
-        for member in self.kinds.iter().flat_map(|k| &k.members) {
-            if let Some(slot) = member.slot {
-                let mut body = Vec::new();
-                Profile { values: member.profile.to_vec() }.write(&mut body);
-                write_record(out, RecordType::Profile, 0, slot, &body);
-            }
-        }
-        out.extend_from_slice(&binds);
-    }
-
-    /// Finds a place for the frozen banks that the chunks of a kind have chosen, the most wanted first.
-    #[allow(clippy::cast_possible_truncation)]
-    fn bind_frozen(
-        &self,
-        number: usize,
-        slots: &mut Slots,
-        used: &mut Vec<usize>,
-        binds: &mut Vec<u8>,
-    ) -> Vec<Option<Coder>> {
-        let Some(kind) = self.kinds.get(number).filter(|k| !k.frozen.is_empty()) else {
-            return Vec::new();
-        };
-        let mut wanted = vec![0usize; kind.frozen.len()];
-        for chunk in 0..self.chunks() {
-            if let Some(count) = wanted.get_mut(self.pick(chunk, number)) {
-                *count += 1;
-            }
-        }
-        let mut order: Vec<usize> = (0..wanted.len()).filter(|&i| wanted[i] > 0).collect();
-        order.sort_by_key(|&i| (std::cmp::Reverse(wanted[i]), i));
-        let mut coders: Vec<Option<Coder>> = wanted.iter().map(|_| None).collect();
-        for i in order {
-            let Choice { origin, coding } = kind.frozen[i];
-            let frozen = slots.frozen.clone();
-            let Some(bank) = frozen.bank(origin) else { continue };
-            let id = match origin {
-                Origin::File(number) => {
-                    let known = slots.banks.iter().position(|b| b == bank);
-                    let external = frozen.file.as_ref().filter(|_| frozen.external).map(|f| (*f.sha256(), number));
-                    let Some(slot) = known.or_else(|| slots.bind(bank, external, used, binds)) else { continue };
-                    used.push(slot);
-                    slot as u8
-                }
-            };
-            coders[i] = Some(Coder { coding, bank: EncodeBank::new(bank, &coding), id });
-        }
-        coders
-    }
-
-    fn write_layout(&self, references: u8, out: &mut Vec<u8>) {
-        let mut layout = Layout { kinds: self.kinds.iter().map(|k| k.kind).collect(), spans: Vec::new() };
-        let mut offset = self.start;
-        for &o in &self.order {
-            let span = self.span(o);
-            let profile = self.kinds[usize::from(o.0)].members[o.1 as usize].slot;
-            layout.spans.push(Span {
-                kind: o.0,
-                offset,
-                elements: span.elements() as u64,
-                profile,
-                reference_offset: span.reference.map_or(0, |r| r.offset),
-            });
-            offset += span.next.len() as u64;
-        }
-        let mut body = Vec::new();
-        layout.write(&mut body, self.start, references);
-        #[allow(clippy::cast_possible_truncation)]
-        write_record(out, RecordType::Layout, 0, layout.kinds.len() as u16, &body);
-    }
 }
-
-/// Kinds with fewer elements in a window teach nothing.
-const LEARNED: usize = 1 << 12;
-
-/// Elements by which frozen banks are judged, at most.
-const JUDGED: usize = 1 << 16;
-
-/// Lets a kind use the frozen banks that suit it, and tells their cost, if there are any; not where a bank of its own is clearly better or coding does
-/// not pay. `raw`: its bits, in units of 2^−16 bits.
-fn use_frozen(kind: &mut KindPlan<'_>, level: Level, raw: u64, slots: &mut Slots) -> Option<u64> {
-    if slots.frozen.is_empty() {
-        return None;
-    }
-    let runs = sample(kind, level.sample().min(JUDGED));
-    let (element, reference, count) = (kind.kind.element, kind.kind.reference.is_some(), kind.elements() as u64);
-    let verdict = slots.frozen.judge(element, kind.shift, reference, level, &runs, count)?;
-    let own = verdict.own.min(raw);
-    let pays = verdict.cost < raw - (raw >> 9);
-    let content = count * element.width() as u64;
-    if !pays || (verdict.cost > own + own / CLEARLY_WRONG && !slots.frozen.only) {
-        slots.report.refused += content;
-        return None;
-    }
-    slots.report.content += content;
-    slots.report.frozen += verdict.cost >> 16;
-    slots.report.own += own >> 16;
-    kind.coding = verdict.choices.first().map(|c| c.coding);
-    kind.frozen = verdict.choices;
-    Some(verdict.cost)
-}
-
-/// A frozen bank that costs more than this part more than one of its own is clearly wrong.
-const CLEARLY_WRONG: u64 = 50;
 
 /// At fast levels, kinds with more elements than this are counted by samples: of each so many elements, so many.
 const COUNTED: usize = 1 << 18;
@@ -594,7 +292,7 @@ const SAMPLED_STEP: usize = 1 << 16;
 const SAMPLED: usize = 1 << 12;
 
 /// Whether a kind is counted by samples.
-fn samples(level: Level, kind: &KindPlan<'_>) -> bool {
+pub(super) fn samples(level: Level, kind: &KindPlan<'_>) -> bool {
     level == Level::Fast && kind.elements() > COUNTED
 }
 

@@ -41,11 +41,13 @@ pub struct Training {
     pub tau: f64,
     /// Most mask and element tables of a bank, 2…32.
     pub tables: usize,
+    /// log2 of the block length, 0 for whole substreams, 5…20 else; what suits the samples best where none is given.
+    pub block: Option<u8>,
 }
 
 impl Default for Training {
     fn default() -> Self {
-        Self { grouping: Grouping::Global, tau: 0.05, tables: MAX_TABLES }
+        Self { grouping: Grouping::Global, tau: 0.05, tables: MAX_TABLES, block: None }
     }
 }
 
@@ -199,10 +201,10 @@ impl Learned {
         Self::new(self.training)
     }
 
-    /// What shares a bank.
+    /// How banks are made.
     #[must_use]
-    pub fn grouping(&self) -> Grouping {
-        self.training.grouping
+    pub fn training(&self) -> Training {
+        self.training
     }
 
     /// Adds time spent on counting.

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::core::element::ElementType;
 use crate::encode::frozen::Frozen;
-use crate::encode::plan::{BANK_SLOTS, Lessons, PROFILE_SLOTS, Slots};
+use crate::encode::slots::{BANK_SLOTS, Lessons, PROFILE_SLOTS, Slots};
 use crate::encode::train::Learned;
 use crate::encode::workspace::Workspaces;
 use crate::error::{Error, Result};

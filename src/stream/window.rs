@@ -9,7 +9,8 @@ use crate::encode::bank::Statistics;
 use crate::encode::chunk::CodedChunk;
 use crate::encode::coding::Coding;
 use crate::encode::level::Level;
-use crate::encode::plan::{Plan, Slots};
+use crate::encode::plan::Plan;
+use crate::encode::slots::Slots;
 use crate::encode::span::{InputSpan, SpanReference};
 use crate::encode::workspace::Workspaces;
 use crate::error::Result;
@@ -178,10 +179,11 @@ impl Job {
         let clock = Instant::now();
         let spans = spans(data, &self.ranges, &self.reference_bytes, &self.places);
         let plan = Plan::new(self.start, &spans, level, max_chunk, &mut slots, workspaces);
-        let codings: Vec<Vec<Coding>> = (0..plan.kinds.len()).map(|kind| plan.learned_codings(kind)).collect();
-        let grouping = slots.learned.as_ref().map(|lessons| lessons.learned.grouping()).unwrap_or_default();
+        let training = slots.learned.as_ref().map(|lessons| lessons.learned.training()).unwrap_or_default();
+        let codings = |kind| plan.learned_codings(kind, &training);
+        let codings: Vec<Vec<Coding>> = (0..plan.kinds.len()).map(codings).collect();
         let mut work = Vec::new();
-        for (kind, range, span) in plan.lessons(grouping) {
+        for (kind, range, span) in plan.lessons(&training) {
             let codings = codings.get(kind).map_or(&[][..], Vec::as_slice);
             work.extend(codings.iter().map(|&coding| (kind, range.clone(), span, coding)));
         }

@@ -3,6 +3,7 @@
 pub mod bank;
 pub mod bank_file;
 pub mod bits;
+pub mod built_in;
 pub mod chunk_header;
 pub mod end;
 pub mod fields;
