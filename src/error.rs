@@ -137,6 +137,15 @@ pub enum Error {
         /// Offset of the oldest byte still at hand.
         oldest: u64,
     },
+    /// A stream of a chain was not made against the content before it.
+    ChainBroken {
+        /// Number of the stream, from 1.
+        step: usize,
+        /// Length of its reference, 0 where it does not tell.
+        expected: u64,
+        /// Length of the content before it.
+        actual: u64,
+    },
     /// ULP-BND-02.
     BankMissing([u8; 32]),
     /// ULP-BKF-01: the magic of a bank file is missing.
@@ -187,6 +196,7 @@ impl Error {
             | Self::ReferenceMismatch { .. }
             | Self::ReferenceLength { .. }
             | Self::ReferenceShort { .. }
+            | Self::ChainBroken { .. }
             | Self::Digest
             | Self::Entropy(_) => ErrorClass::Invalid,
             Self::UnsupportedVersion { .. }
@@ -278,6 +288,10 @@ impl fmt::Display for Error {
             Self::ReferencePassed { index, needed, oldest } => write!(
                 f,
                 "reference {index} is a pipe and byte {needed} has passed (oldest at hand: {oldest}); give it as a file"
+            ),
+            Self::ChainBroken { step, expected, actual } => write!(
+                f,
+                "step {step} does not follow from the one before: its reference has {expected} bytes, that content {actual}, or they differ; name the steps in their order"
             ),
             Self::BankMissing(sha256) => {
                 write!(f, "needs the bank file with SHA-256 ")?;

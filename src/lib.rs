@@ -19,7 +19,9 @@ pub mod wire;
 pub use crate::core::element::ElementType;
 pub use error::{Error, ErrorClass, Result};
 pub use stream::{
-    Decoder, DecoderOptions, Encoder, EncoderOptions, FrozenSummary, Grouping, Level, Listing, Reference, Setup,
-    Summary, Trainer, Training, Typing, inspect, inspect_with_banks,
+    Applied, Chain, ChainDecoder, Decoder, DecoderOptions, Encoder, EncoderOptions, FrozenSummary, Grouping, Level,
+    Link, Listing, Names, ReadAt, Reader, Reference, ReferenceInfo, Row, Setup, StreamInfo, Summary, TENSOR_KEY,
+    TensorInfo, TensorView, Trainer, Training, Typing, apply_in_place, apply_to_file, compress, decode_into,
+    decompress, encode_into, inspect, inspect_with,
 };
 pub use wire::bank_file::BankFile;

@@ -18,7 +18,10 @@ macro_rules! files {
     };
 }
 
-files!(arguments, banks, damage, empty, help, list, messages, output, references, refusals, signals, stat, terminal);
+files!(
+    apply, arguments, banks, chains, damage, empty, help, list, look, messages, output, references, refusals, signals,
+    stat, terminal
+);
 
 #[test]
 fn every_file_is_listed() {

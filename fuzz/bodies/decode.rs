@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 
 use arbitrary::{Result, Unstructured};
 use ulpack::kernel::Kernel;
-use ulpack::{Decoder, DecoderOptions, Encoder, Error, Reference};
+use ulpack::{Decoder, DecoderOptions, Encoder, Error, Reader, Reference, inspect_with};
 
 use super::input;
 use super::repair::{put_chunk_crc, put_end_crc, repair};
@@ -112,6 +112,21 @@ pub fn decode_no_crc(data: &[u8]) {
             "a good stream twice: {}",
             both.text()
         );
+    }
+    looked_at(&stream, &once);
+}
+
+/// Random access gives what decoding gives, or an error; a listing finds no fault with a good stream.
+fn looked_at(stream: &[u8], once: &Answer) {
+    let listed = inspect_with(stream, input::any_references(), &[]).1;
+    assert!(!once.good() || listed.is_ok(), "a good stream is not listed: {}", text(listed.err().as_ref()));
+    if let Ok(reader) = Reader::open(stream.to_vec(), options(1, false), input::any_references()) {
+        let mut out = Vec::new();
+        let copied = reader.copy(0..reader.len().min(ENOUGH), &mut out);
+        let same = print([out.as_slice()]) == once.content;
+        assert!(same || !once.good() || copied.is_err(), "random access gives another content");
+        // The containers in what it holds are looked for as well.
+        let _ = reader.tensors();
     }
 }
 

@@ -16,6 +16,9 @@ _ulp() {
             ",$1")
                 cmd="ulp"
                 ;;
+            ulp,apply)
+                cmd="ulp__subcmd__apply"
+                ;;
             ulp,bank)
                 cmd="ulp__subcmd__bank"
                 ;;
@@ -35,12 +38,24 @@ _ulp() {
 
     case "${cmd}" in
         ulp)
-            opts="-z -d -t -l -c -o -f -k -1 -5 -9 -2 -3 -4 -6 -7 -8 -T -q -v -h -V --compress --decompress --test --list --json --salvage --stdout --output --force --ref --bank --keep --dtype --columns --meta --external-bank --frozen-only --sha256 --threads --memory --quiet --verbose --progress --no-progress --generate --help --version bank stat"
+            opts="-z -d -t -l -c -o -f -k -1 -5 -9 -2 -3 -4 -6 -7 -8 -T -q -v -h -V --compress --decompress --test --list --json --tensor --range --npy --chain --at --salvage --stdout --output --force --ref --bank --keep --dtype --columns --meta --external-bank --frozen-only --sha256 --threads --memory --quiet --verbose --progress --no-progress --generate --help --version apply bank stat"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --tensor)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --range)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --at)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --output)
                     local oldifs
                     if [ -n "${IFS+x}" ]; then
@@ -136,6 +151,62 @@ _ulp() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        ulp__subcmd__apply)
+            opts="-T -v -h --in-place --bank --threads --memory --verbose --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --in-place)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --bank)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -T)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --memory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         ulp__subcmd__bank)
             opts="-h --help train show"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -165,7 +236,7 @@ _ulp() {
             return 0
             ;;
         ulp__subcmd__bank__subcmd__train)
-            opts="-o -f -T -q -h --output --force --ref --group --tau --tables --block --no-plain --dtype --columns --threads --quiet --help"
+            opts="-o -f -T -q -h --output --force --ref --group --tau --tables --no-plain --dtype --columns --threads --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -225,10 +296,6 @@ _ulp() {
                     return 0
                     ;;
                 --tables)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --block)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_ulp_global_optspecs
-    string join \n z/compress d/decompress t/test l/list json salvage c/stdout o/output= f/force ref= bank= k/keep 1 5 9 2 3 4 6 7 8 dtype= columns= meta= external-bank frozen-only sha256 T/threads= memory= q/quiet v/verbose progress no-progress generate= h/help V/version
+    string join \n z/compress d/decompress t/test l/list json tensor= range= npy chain at= salvage c/stdout o/output= f/force ref= bank= k/keep 1 5 9 2 3 4 6 7 8 dtype= columns= meta= external-bank frozen-only sha256 T/threads= memory= q/quiet v/verbose progress no-progress generate= h/help V/version
 end
 
 function __fish_ulp_needs_command
@@ -24,6 +24,9 @@ function __fish_ulp_using_subcommand
     contains -- $cmd[1] $argv
 end
 
+complete -c ulp -n "__fish_ulp_needs_command" -l tensor -d 'With -d: only the tensors of this name or pattern; repeatable' -r
+complete -c ulp -n "__fish_ulp_needs_command" -l range -d 'With -d: only bytes A to B − 1 of the content' -r
+complete -c ulp -n "__fish_ulp_needs_command" -l at -d 'With --chain: the content of step K, 1 for the first' -r
 complete -c ulp -n "__fish_ulp_needs_command" -s o -l output -d 'Write to FILE; \'-\' is standard output, even a terminal' -r -F
 complete -c ulp -n "__fish_ulp_needs_command" -l ref -d 'Code against FILE, which decompression needs again; repeatable' -r -F
 complete -c ulp -n "__fish_ulp_needs_command" -l bank -d 'Use the statistics in FILE, made by \'ulp bank train\'; with -d, where the input needs it' -r -F
@@ -39,8 +42,10 @@ complete-fish\t''"
 complete -c ulp -n "__fish_ulp_needs_command" -s z -l compress -d 'Compress'
 complete -c ulp -n "__fish_ulp_needs_command" -s d -l decompress -d 'Decompress'
 complete -c ulp -n "__fish_ulp_needs_command" -s t -l test -d 'Decompress to nowhere: check the input'
-complete -c ulp -n "__fish_ulp_needs_command" -s l -l list -d 'Describe the input'
+complete -c ulp -n "__fish_ulp_needs_command" -s l -l list -d 'Describe the input, or several FILEs'
 complete -c ulp -n "__fish_ulp_needs_command" -l json -d 'With -l or -v: one JSON object'
+complete -c ulp -n "__fish_ulp_needs_command" -l npy -d 'With --tensor: write an npy file'
+complete -c ulp -n "__fish_ulp_needs_command" -l chain -d 'With -d or -t: the FILEs are deltas, each to the one before'
 complete -c ulp -n "__fish_ulp_needs_command" -l salvage -d 'With -d or -t: put zeros for damaged chunks and go on'
 complete -c ulp -n "__fish_ulp_needs_command" -s c -l stdout -d 'Write to standard output (the default)'
 complete -c ulp -n "__fish_ulp_needs_command" -s f -l force -d 'Let -o replace an existing file'
@@ -63,8 +68,15 @@ complete -c ulp -n "__fish_ulp_needs_command" -l progress -d 'Show progress, eve
 complete -c ulp -n "__fish_ulp_needs_command" -l no-progress -d 'Show no progress'
 complete -c ulp -n "__fish_ulp_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ulp -n "__fish_ulp_needs_command" -s V -l version -d 'Print version'
+complete -c ulp -n "__fish_ulp_needs_command" -a "apply" -d 'Apply a delta to the file it was made against'
 complete -c ulp -n "__fish_ulp_needs_command" -a "bank" -d 'Make and describe bank files: statistics for --bank'
 complete -c ulp -n "__fish_ulp_needs_command" -a "stat" -d 'Measure a checkpoint, against the one before or alone: entropies, active bits, sizes under several models'
+complete -c ulp -n "__fish_ulp_using_subcommand apply" -l in-place -d 'The file to be changed' -r -F
+complete -c ulp -n "__fish_ulp_using_subcommand apply" -l bank -d 'A bank file that the delta may need; repeatable' -r -F
+complete -c ulp -n "__fish_ulp_using_subcommand apply" -s T -l threads -d 'Worker threads, 0 for one per core' -r
+complete -c ulp -n "__fish_ulp_using_subcommand apply" -l memory -d 'Most memory to use, such as 64MiB; a delta that needs more is refused' -r
+complete -c ulp -n "__fish_ulp_using_subcommand apply" -s v -l verbose -d 'End with a summary'
+complete -c ulp -n "__fish_ulp_using_subcommand apply" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ulp -n "__fish_ulp_using_subcommand bank; and not __fish_seen_subcommand_from train show" -s h -l help -d 'Print help'
 complete -c ulp -n "__fish_ulp_using_subcommand bank; and not __fish_seen_subcommand_from train show" -f -a "train" -d 'Make a bank file from sample checkpoints'
 complete -c ulp -n "__fish_ulp_using_subcommand bank; and not __fish_seen_subcommand_from train show" -f -a "show" -d 'Describe a bank file'
@@ -77,7 +89,6 @@ js\t''
 cost\t''"
 complete -c ulp -n "__fish_ulp_using_subcommand bank; and __fish_seen_subcommand_from train" -l tau -d 'Largest distance of what is alike with --group js, 0 to 1' -r
 complete -c ulp -n "__fish_ulp_using_subcommand bank; and __fish_seen_subcommand_from train" -l tables -d 'Most tables of a bank' -r
-complete -c ulp -n "__fish_ulp_using_subcommand bank; and __fish_seen_subcommand_from train" -l block -d 'Log2 of the block length, 5 to 20, or 0 for none; by default what suits the samples' -r
 complete -c ulp -n "__fish_ulp_using_subcommand bank; and __fish_seen_subcommand_from train" -l dtype -d 'Type of the numbers: bf16, f16, f32, f64, … or auto' -r
 complete -c ulp -n "__fish_ulp_using_subcommand bank; and __fish_seen_subcommand_from train" -l columns -d 'Row length of the samples\' matrix, in numbers' -r
 complete -c ulp -n "__fish_ulp_using_subcommand bank; and __fish_seen_subcommand_from train" -s T -l threads -d 'Worker threads, 0 for one per core' -r

@@ -4,6 +4,7 @@
 
 use clap::{ArgMatches, Command};
 
+use super::apply;
 use super::exit::Exit;
 use super::failure::Failure;
 use super::{bank, stat};
@@ -15,8 +16,11 @@ pub(super) struct Entry {
 }
 
 /// All commands, in the order of the help.
-pub(super) const ALL: &[Entry] =
-    &[Entry { command: bank::command, run: bank::run }, Entry { command: stat::command, run: stat::run }];
+pub(super) const ALL: &[Entry] = &[
+    Entry { command: apply::command, run: apply::run },
+    Entry { command: bank::command, run: bank::run },
+    Entry { command: stat::command, run: stat::run },
+];
 
 /// Does what a command line says that names a command; `None` for the filter's.
 pub(super) fn run(matches: &ArgMatches) -> Option<Result<Exit, Failure>> {

@@ -28,6 +28,11 @@ impl Failure {
         Self { subject: Some(subject.to_owned()), text: text.into(), exit: Exit::Usage }
     }
 
+    /// What `subject` holds is not what it must be.
+    pub(super) fn invalid(subject: &str, text: impl Into<String>) -> Self {
+        Self { subject: Some(subject.to_owned()), text: text.into(), exit: Exit::Invalid }
+    }
+
     /// The arguments do not parse. All of it is ours to word but the parser's hints.
     pub(super) fn syntax(error: &clap::Error) -> Self {
         let text = error.render().to_string();

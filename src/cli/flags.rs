@@ -46,7 +46,7 @@ fn operands() -> [Arg; 2] {
     let operand = |name| Arg::new(name).value_parser(value_parser!(OsString)).value_hint(ValueHint::FilePath);
     [
         operand("FILE").help("Input; standard input without it, or as '-'"),
-        // Parsed only to say in words that there is one operand.
+        // Of -l and --chain; else parsed only to say in words that there is one operand.
         operand("more").num_args(0..).hide(true).help("None"),
     ]
 }
@@ -66,10 +66,42 @@ fn modes() -> Vec<Arg> {
         flag("list")
             .short('l')
             .conflicts_with("output")
-            .help("Describe the input"),
+            .help("Describe the input, or several FILEs"),
         flag("json")
             .requires("described")
             .help("With -l or -v: one JSON object"),
+        option("tensor", "NAME")
+            .action(ArgAction::Append)
+            .conflicts_with("range")
+            .help("With -d: only the tensors of this name or pattern; repeatable")
+            .long_help(
+                "With -d: only the bytes of the tensors whose names are or match NAME ('*' any characters, '?' one, '[…]' \
+                 one of some), in the order of the content; repeatable. The input is a file; only what is needed of it and \
+                 of the references is read",
+            ),
+        option("range", "A:B")
+            .value_parser(super::values::range)
+            .hide_short_help(true)
+            .help("With -d: only bytes A to B − 1 of the content")
+            .long_help("With -d: only bytes A to B − 1 of the content; to its end without B. As for --tensor"),
+        flag("npy")
+            .requires("tensor")
+            .hide_short_help(true)
+            .help("With --tensor: write an npy file")
+            .long_help("With --tensor: write an npy file of the one tensor named; bf16 and f8, which numpy lacks, are raw bytes there"),
+        flag("chain")
+            .conflicts_with("salvage")
+            .help("With -d or -t: the FILEs are deltas, each to the one before")
+            .long_help(
+                "With -d or -t: the input, one or more FILEs with one or more streams, is a chain: each stream was made against \
+                 the content of the one before, the first against --ref. Restores the last content in one pass, without \
+                 anything in between",
+            ),
+        option("at", "K")
+            .requires("chain")
+            .hide_short_help(true)
+            .value_parser(value_parser!(u32).range(1..))
+            .help("With --chain: the content of step K, 1 for the first"),
         flag("salvage")
             .help("With -d or -t: put zeros for damaged chunks and go on")
             .long_help(
@@ -144,6 +176,7 @@ fn coding() -> Vec<Arg> {
             .help("Store a key and a value in the stream; repeatable"),
         flag("external-bank").requires("bank").help("Leave the tables of --bank out: decompression needs FILE again"),
         flag("frozen-only")
+            .hide_short_help(true)
             .requires("bank")
             .help("Use no other statistics than those of --bank, however badly they suit"),
         flag("sha256")

@@ -36,6 +36,9 @@ pub(super) const SECTIONS: [Section; 7] = [
             ("ulp -d --ref prev.bin < d.ulp > next.bin", "and back"),
             ("ulp -t --ref prev.bin d.ulp", "check without writing anything"),
             ("ulp next.bin -o d.ulp --ref <(fetch prev)", "a reference from a pipe"),
+            ("ulp -d --ref prev.bin --tensor 'layer.3.*' d.ulp -o part", "only these tensors"),
+            ("ulp -d --chain --ref base.bin d1 d2 d3 > step3.bin", "deltas on deltas"),
+            ("ulp apply --in-place prev.bin < d.ulp", "prev.bin becomes next.bin"),
             ("tar -I 'ulp --ref prev.tar' -xf next.tar.ulp", "inside tar, which adds -d"),
         ],
     },
@@ -68,10 +71,16 @@ pub(super) const SECTIONS: [Section; 7] = [
     Section {
         title: "Files",
         text: "",
-        items: &[(
-            "FILE.ulp-XXXX",
-            "what FILE of -o is called until it is complete; removed after an error and at SIGINT, SIGTERM and SIGHUP",
-        )],
+        items: &[
+            (
+                "FILE.ulp-XXXX",
+                "what FILE of -o is called until it is complete; removed after an error and at SIGINT, SIGTERM and SIGHUP",
+            ),
+            (
+                "FILE.ulp-journal",
+                "what ulp apply is about to write to FILE; where one is left, the same command completes FILE and removes it",
+            ),
+        ],
     },
     Section { title: "Signals", text: "", items: &[("SIGUSR1", "prints the progress")] },
 ];

@@ -2,6 +2,7 @@
 
 mod ahead;
 mod amounts;
+mod apply;
 mod bank;
 mod bank_files;
 mod bank_show;
@@ -10,6 +11,7 @@ mod commands;
 mod compress;
 mod decompress;
 mod exit;
+mod extract;
 mod failure;
 mod flags;
 mod generate;

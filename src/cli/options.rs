@@ -21,6 +21,19 @@ pub(super) enum Mode {
     List { json: bool },
 }
 
+/// What of the content to restore.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Pick {
+    All,
+    /// From one offset to another, or to the end.
+    Range(u64, Option<u64>),
+    /// Tensors by names and patterns.
+    Tensors {
+        patterns: Vec<String>,
+        npy: bool,
+    },
+}
+
 /// Where bytes come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Source {
@@ -75,6 +88,11 @@ impl Target {
 pub(super) struct Options {
     pub(super) mode: Mode,
     pub(super) input: Source,
+    /// Further inputs, of a list or a chain.
+    pub(super) more: Vec<Source>,
+    pub(super) pick: Pick,
+    /// For a chain: the step to restore, `None` for the last.
+    pub(super) chain: Option<Option<usize>>,
     pub(super) output: Target,
     pub(super) references: Vec<Source>,
     /// Bank files.
@@ -93,7 +111,15 @@ impl Options {
     pub(super) fn from_matches(matches: &ArgMatches) -> Result<Self, Failure> {
         let quiet = matches.get_flag("quiet");
         let mode = mode(matches)?;
-        let input = operand(matches)?;
+        let chain = chain(matches, mode)?;
+        let several = chain.is_some() || matches!(mode, Mode::List { .. });
+        let input = operand(matches, several)?;
+        let more = if several { matches.get_many::<OsString>("more").unwrap_or_default() } else { Default::default() };
+        let more: Vec<_> = more.map(|name| Source::new(name)).collect();
+        if more.iter().any(|source| matches!(source, Source::Stdin { .. })) {
+            return Err(Failure::usage("standard input is the first input or none"));
+        }
+        let pick = pick(matches, mode)?;
         let references = references(matches, &input)?;
         let threads = threads(matches, quiet);
         let memory = matches.get_one::<u64>("memory").copied();
@@ -120,6 +146,9 @@ impl Options {
         Ok(Self {
             mode,
             input,
+            more,
+            pick,
+            chain,
             output: output(matches),
             references,
             banks: banks(matches)?,
@@ -149,8 +178,32 @@ fn mode(matches: &ArgMatches) -> Result<Mode, Failure> {
     Ok(mode)
 }
 
-fn operand(matches: &ArgMatches) -> Result<Source, Failure> {
-    if let Some(second) = matches.get_one::<OsString>("more") {
+fn chain(matches: &ArgMatches, mode: Mode) -> Result<Option<Option<usize>>, Failure> {
+    if !matches.get_flag("chain") {
+        return Ok(None);
+    }
+    if !matches!(mode, Mode::Decompress | Mode::Test) {
+        return Err(Failure::usage("--chain needs -d or -t"));
+    }
+    Ok(Some(matches.get_one::<u32>("at").map(|&at| at as usize)))
+}
+
+fn pick(matches: &ArgMatches, mode: Mode) -> Result<Pick, Failure> {
+    let range = matches.get_one::<(u64, Option<u64>)>("range").copied();
+    let patterns: Vec<String> = matches.get_many::<String>("tensor").unwrap_or_default().cloned().collect();
+    let pick = match range {
+        Some((start, end)) => Pick::Range(start, end),
+        None if patterns.is_empty() => Pick::All,
+        None => Pick::Tensors { patterns, npy: matches.get_flag("npy") },
+    };
+    if pick != Pick::All && (mode != Mode::Decompress || matches.get_flag("salvage")) {
+        return Err(Failure::usage("--tensor and --range need -d, without --salvage"));
+    }
+    Ok(pick)
+}
+
+fn operand(matches: &ArgMatches, several: bool) -> Result<Source, Failure> {
+    if let (Some(second), false) = (matches.get_one::<OsString>("more"), several) {
         return Err(Failure::about(
             &shown(second),
             "a second FILE; one at a time is read, and the output is named with -o",

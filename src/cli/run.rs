@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::exit::Exit;
 use super::failure::Failure;
-use super::options::{Mode, Options};
+use super::options::{Mode, Options, Pick};
 use super::progress::{Direction, Progress};
-use super::{compress, decompress, list, signals, terminal};
+use super::{compress, decompress, extract, list, signals, terminal};
 
 /// Does what the user means.
 pub(super) fn run(options: Options) -> Result<Exit, Failure> {
@@ -19,6 +19,9 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     signals::watch(Arc::clone(&progress)).map_err(|error| Failure::io("signals", &error))?;
     match options.mode {
         Mode::Compress => compress::run(options, &progress),
+        Mode::Decompress | Mode::Test if options.chain.is_some() || options.pick != Pick::All => {
+            extract::run(options, &progress)
+        }
         Mode::Decompress | Mode::Test => decompress::run(options, &progress),
         Mode::List { json } => list::run(&options, json, &progress),
     }

@@ -58,6 +58,15 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
     number.checked_mul(1 << shift).filter(|bytes| *bytes > 0).ok_or_else(|| String::from("out of range"))
 }
 
+/// `--range`: two offsets, the second may be missing.
+pub(super) fn range(text: &str) -> Result<(u64, Option<u64>), String> {
+    let wrong = || String::from("A:B are two offsets in bytes, A not above B; 'A:' goes to the end");
+    let (start, end) = text.split_once(':').ok_or_else(wrong)?;
+    let start: u64 = if start.is_empty() { 0 } else { start.parse().map_err(|_| wrong())? };
+    let end: Option<u64> = if end.is_empty() { None } else { Some(end.parse().map_err(|_| wrong())?) };
+    if end.is_some_and(|end| end < start) { Err(wrong()) } else { Ok((start, end)) }
+}
+
 /// `-1` … `-9` and ULP_LEVEL: three aims, and aliases between them.
 pub(super) fn level(number: u8) -> Option<Level> {
     match number {

@@ -101,6 +101,22 @@ impl LayoutReader {
         self.skip -= length;
     }
 
+    /// Goes on as far as no bytes are needed: what follows a tensor may be known from a header that has passed, and may then be
+    /// [skipped](Self::skip) too.
+    pub fn advance(&mut self) {
+        // The parser says the same with fewer bytes if they are enough, with none as well.
+        while self.skip == 0 && self.held.is_empty() && !self.finished && self.parsed > 0 {
+            match self.root.step(&[], u64::MAX) {
+                Step::Span(span) => {
+                    self.skip = span.length;
+                    self.announce(span);
+                }
+                Step::Late(span) => self.late.push(span),
+                Step::Need(_) | Step::End | Step::Surprise => break,
+            }
+        }
+    }
+
     /// Ends the stream: what has been announced beyond its end is cut off.
     pub fn finish(&mut self) {
         self.finished = true;

@@ -202,6 +202,18 @@ pub fn decode(kernel: Kernel, work: &mut [Work<'_>]) -> Vec<Result<()>> {
     results
 }
 
+/// The content of one chunk, from the bytes of each of its `ranges`.
+///
+/// # Errors
+/// As of [`decode`].
+pub fn decode_one(kernel: Kernel, chunk: &Chunk, reference: &[&[u8]]) -> Result<Vec<u8>> {
+    // The header's length is within the stream's max_chunk_length.
+    let mut out = vec![0; chunk.header.output_length as usize];
+    let mut work = [Work { chunk, reference, out: &mut out }];
+    decode(kernel, &mut work).pop().unwrap_or(Err(Error::Extent("Chunk")))?;
+    Ok(out)
+}
+
 /// A substream to be decoded.
 struct Task<'a> {
     /// Index of its chunk.

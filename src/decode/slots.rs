@@ -66,6 +66,20 @@ impl Slots {
         Ok(())
     }
 
+    /// Empties a bank slot.
+    pub fn clear_bank(&mut self, slot: u8) {
+        if let Some(place) = self.banks.get_mut(usize::from(slot)) {
+            *place = None;
+        }
+    }
+
+    /// Empties a profile slot.
+    pub fn clear_profile(&mut self, slot: u16) {
+        if let Some(place) = self.profiles.get_mut(usize::from(slot)) {
+            *place = None;
+        }
+    }
+
     /// Fills a profile slot.
     ///
     /// # Errors

@@ -1,7 +1,6 @@
 //! What the layout layer and the matching advise about a window: types, row lengths, places in the references.
 
 use std::collections::VecDeque;
-use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -13,6 +12,7 @@ use crate::encode::estimate::Run;
 use crate::encode::typing::{Guess, guess, segment};
 use crate::error::Result;
 use crate::matching::{Candidate, Catalog, Matcher};
+use crate::stream::read_at::Cursor;
 use crate::stream::reference::{RandomAccess, Source};
 use crate::stream::window::TypedRange;
 
@@ -37,32 +37,6 @@ pub(crate) struct Advisor {
     guess: Option<Guess>,
 }
 
-/// A reference read as a file, for its layout.
-struct Cursor<'a> {
-    random: &'a RandomAccess,
-    at: u64,
-}
-
-impl Read for Cursor<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.random.read_at(buffer, self.at)?;
-        self.at += count as u64;
-        Ok(count)
-    }
-}
-
-impl Seek for Cursor<'_> {
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let target = match to {
-            SeekFrom::Start(offset) => Some(offset),
-            SeekFrom::End(offset) => self.random.len().checked_add_signed(offset),
-            SeekFrom::Current(offset) => self.at.checked_add_signed(offset),
-        };
-        self.at = target.ok_or(io::ErrorKind::InvalidInput)?;
-        Ok(self.at)
-    }
-}
-
 impl Advisor {
     /// An advisor for a content to be coded against these references.
     pub(crate) fn new(references: &mut [Source]) -> Result<Self> {
@@ -70,7 +44,7 @@ impl Advisor {
         for (index, source) in (0u8..).zip(references) {
             match source.random() {
                 Some(random) => {
-                    let layout = Layout::of_file(&mut Cursor { random, at: 0 })?;
+                    let layout = Layout::of_file(&mut Cursor::new(random))?;
                     catalog.add(index, layout.tensors());
                 }
                 None => {

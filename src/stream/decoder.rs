@@ -1,8 +1,9 @@
 //! The streaming decoder: records in, verified chunks out (spec §3).
 
 use std::collections::VecDeque;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, Read};
 use std::ops::Range;
+use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
@@ -13,12 +14,13 @@ use crate::kernel::Kernel;
 use crate::stream::buffers::Buffers;
 use crate::stream::options::{Damage, DecoderOptions, Summary};
 use crate::stream::pool::Pool;
+use crate::stream::records::Records;
 use crate::stream::reference::{RandomAccess, Reference, Source};
-use crate::stream::state::{Event, State};
+use crate::stream::references::{References, reference_bytes};
+use crate::stream::state::{Event, State, check_memory};
 use crate::wire::chunk_header::ChunkHeader;
 use crate::wire::end::End;
 use crate::wire::record_header::{RecordHeader, RecordType};
-use crate::wire::stream_header::{MAGIC, StreamHeader};
 
 /// Chunks decoded at a time for each thread.
 const BATCH: usize = 2;
@@ -29,36 +31,35 @@ const BATCH_BYTES: u64 = 48 << 20;
 
 /// Decompresses concatenated streams, chunk by verified chunk.
 ///
-/// ```no_run
+/// ```
 /// # fn main() -> ulpack::Result<()> {
-/// use std::io::Write;
-/// use ulpack::{Decoder, DecoderOptions, Reference};
-/// let coded = std::fs::File::open("d.ulp")?;
-/// let reference = Reference::File(std::fs::File::open("prev.bin")?);
-/// let mut decoder = Decoder::new(coded, DecoderOptions::default(), vec![reference]);
-/// while let Some(bytes) = decoder.next_chunk()? {
-///     std::io::stdout().write_all(bytes)?;
+/// use ulpack::{Decoder, DecoderOptions, EncoderOptions, Reference};
+/// let prev = vec![1u8; 100_000];
+/// let next = vec![2u8; 100_000];
+/// let reference = || vec![Reference::Bytes(prev.clone().into())];
+/// let coded = ulpack::compress(&next, EncoderOptions::default(), reference())?;
+/// // A file, a socket, anything that is read forward; a decoder is also a `Read`.
+/// let mut decoder = Decoder::new(coded.as_slice(), DecoderOptions::default(), reference());
+/// let mut content = Vec::new();
+/// while let Some(verified) = decoder.next_chunk()? {
+///     content.extend_from_slice(verified);
 /// }
+/// assert_eq!(content, next);
 /// # Ok(()) }
 /// ```
 pub struct Decoder<R: Read> {
-    input: R,
-    /// Bytes read from the input.
-    position: u64,
-    /// Where the stream being read begins.
-    stream_start: u64,
+    input: Records<R>,
     options: DecoderOptions,
     given: Option<Vec<Reference>>,
-    references: Vec<Source>,
-    /// Which of `references` is the stream's reference 0, 1, …
-    order: Vec<usize>,
-    pool: Option<Pool>,
+    references: References,
+    pool: Option<Arc<Pool>>,
+    /// Coded and reference bytes of the chunks decoded at a time, about.
+    batch_bytes: u64,
     bank_files: BankFiles,
     bodies: Buffers,
     reads: Buffers,
     contents: Buffers,
     state: Option<State>,
-    streams: u64,
     /// Content bytes of lost chunks not yet made up for (salvage only).
     gap: u64,
     /// The chunk behind those.
@@ -89,20 +90,17 @@ impl<R: Read> Decoder<R> {
     /// A decoder that reads streams from `input`; `references` in the order of the encoder.
     pub fn new(input: R, options: DecoderOptions, references: Vec<Reference>) -> Self {
         Self {
-            input,
-            position: 0,
-            stream_start: 0,
             bank_files: BankFiles::new(&options.banks),
+            input: Records::new(input),
             options,
             given: Some(references),
-            references: Vec::new(),
-            order: Vec::new(),
+            references: References::default(),
             pool: None,
+            batch_bytes: BATCH_BYTES,
             bodies: Buffers::default(),
             reads: Buffers::default(),
             contents: Buffers::default(),
             state: None,
-            streams: 0,
             gap: 0,
             stashed: None,
             ready: VecDeque::new(),
@@ -113,6 +111,30 @@ impl<R: Read> Decoder<R> {
             content_crc: crc32fast::Hasher::new(),
             digest: None,
             summary: Summary::default(),
+        }
+    }
+
+    /// Works on these threads, on so many bytes at a time.
+    pub(crate) fn share(&mut self, pool: Arc<Pool>, batch_bytes: u64) {
+        self.pool = Some(pool);
+        self.batch_bytes = batch_bytes;
+    }
+
+    /// Reads up to the first chunks, which tells whether the references are the right ones.
+    pub(crate) fn prime(&mut self) -> Result<()> {
+        self.read_header()?;
+        if self.ready.is_empty() && self.pending.is_none() && !self.ended {
+            self.fill(&mut []);
+        }
+        match self.pending.take() {
+            Some(Err(error)) if self.ready.is_empty() => {
+                self.ended = true;
+                Err(error)
+            }
+            other => {
+                self.pending = other;
+                Ok(())
+            }
         }
     }
 
@@ -167,7 +189,7 @@ impl<R: Read> Decoder<R> {
     /// What has been decoded so far.
     #[must_use]
     pub fn summary(&self) -> Summary {
-        Summary { coded_bytes: self.position, ..self.summary.clone() }
+        Summary { coded_bytes: self.input.position, ..self.summary.clone() }
     }
 
     /// Key and value pairs of the Metadata records read so far in the current stream.
@@ -176,27 +198,10 @@ impl<R: Read> Decoder<R> {
         self.state.as_ref().map_or(&[], |s| &s.metadata)
     }
 
-    fn read_exact<const N: usize>(&mut self) -> Result<[u8; N]> {
-        let mut bytes = [0; N];
-        self.input.read_exact(&mut bytes).map_err(truncated)?;
-        self.position += N as u64;
-        Ok(bytes)
-    }
-
-    /// Reads a body, allocating no more than what arrives.
-    fn read_body(&mut self, length: u32) -> Result<Vec<u8>> {
-        let mut body = self.bodies.take();
-        body.clear();
-        body.reserve((length as usize).min(1 << 20));
-        let got = (&mut self.input).take(length.into()).read_to_end(&mut body)?;
-        self.position += got as u64;
-        if got as u64 == u64::from(length) { Ok(body) } else { Err(Error::Truncated) }
-    }
-
     /// Reads the header of the next stream, or finds the end of the input (ULP-STR-01).
     fn start_stream(&mut self) -> Result<()> {
-        self.stream_start = self.position;
-        let header = match self.stream_header() {
+        let first = self.input.streams == 0;
+        let header = match self.input.stream_header() {
             Ok(Some(header)) => header,
             Ok(None) => {
                 self.ended = true;
@@ -204,106 +209,23 @@ impl<R: Read> Decoder<R> {
             }
             Err(error) => {
                 self.ended = true;
-                return Err(error.at(None, self.stream_start));
+                return Err(error);
             }
         };
         if self.pool.is_none() {
-            self.pool = Some(Pool::new(self.options.threads)?);
+            self.pool = Some(Arc::new(Pool::new(self.options.threads)?));
         }
-        self.open_references(&header)?;
-        self.check_memory(&header)?;
+        if let Some(given) = self.given.take() {
+            self.references = References::open(given)?;
+        }
+        self.references.begin(header.references, first)?;
+        check_memory(&header, self.options.memory)?;
         self.content_crc = crc32fast::Hasher::new();
         self.digest = None;
         let mut state = State::new(header);
         state.bank_files = self.bank_files.clone();
         self.state = Some(state);
-        self.streams += 1;
         Ok(())
-    }
-
-    fn stream_header(&mut self) -> Result<Option<StreamHeader>> {
-        let mut bytes = [0; StreamHeader::SIZE];
-        let mut got = 0;
-        while got < bytes.len() {
-            match self.input.read(&mut bytes[got..]) {
-                Ok(0) => break,
-                Ok(n) => got += n,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        self.position += got as u64;
-        let first = self.streams == 0;
-        if !first && bytes[..got].iter().all(|&b| b == 0) {
-            return self.zeros_to_the_end().map(|()| None);
-        }
-        if got < bytes.len() {
-            // A beginning of a stream is truncated; anything else is none.
-            let starts = got > 0 && MAGIC.starts_with(&bytes[..got.min(MAGIC.len())]);
-            return Err(match (starts, first) {
-                (true, _) => Error::Truncated,
-                (false, true) if got == 0 => Error::Truncated,
-                (false, true) => Error::NotUlp,
-                (false, false) => Error::TrailingBytes,
-            });
-        }
-        match StreamHeader::parse(&bytes) {
-            Err(Error::NotUlp) if !first => Err(Error::TrailingBytes),
-            other => other.map(Some),
-        }
-    }
-
-    fn zeros_to_the_end(&mut self) -> Result<()> {
-        let mut buffer = vec![0; 1 << 16];
-        loop {
-            match self.input.read(&mut buffer) {
-                Ok(0) => return Ok(()),
-                Ok(n) => {
-                    self.position += n as u64;
-                    if buffer[..n].iter().any(|&b| b != 0) {
-                        return Err(Error::TrailingBytes);
-                    }
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-    }
-
-    fn open_references(&mut self, header: &StreamHeader) -> Result<()> {
-        if let Some(given) = self.given.take() {
-            self.references = given.into_iter().map(Source::open).collect::<Result<_>>()?;
-        }
-        // References are found by their identities; until one is known, the order given is the order meant.
-        let (needed, given) = (usize::from(header.references), self.references.len());
-        self.order = (0..needed).collect();
-        if needed > 0 && given == 0 {
-            return Err(Error::ReferenceMissing { needed, given });
-        }
-        let piped = self.references.iter().take(needed).any(|r| r.random().is_none());
-        if self.streams > 0 && piped {
-            return Err(Error::Usage(String::from(
-                "a piped reference serves one stream, and this input holds several; give it as a file",
-            )));
-        }
-        Ok(())
-    }
-
-    /// The reference that the stream calls `index`.
-    fn source(&mut self, index: usize) -> Result<&mut Source> {
-        let (needed, given) = (self.order.len(), self.references.len());
-        let place = self.order.get(index).copied().unwrap_or(usize::MAX);
-        self.references.get_mut(place).ok_or(Error::ReferenceMissing { needed, given })
-    }
-
-    fn check_memory(&self, header: &StreamHeader) -> Result<()> {
-        let (Some(allowed), Some(pool)) = (self.options.memory, &self.pool) else {
-            return Ok(());
-        };
-        // Output, coded bytes and reference of each chunk in work, besides the banks.
-        let needed = u64::from(header.max_chunk_length) * 3 + u64::from(header.bank_slots.min(16)) * (512 << 10);
-        let _ = pool;
-        if needed > allowed { Err(Error::OverLimit { what: "memory", needed, allowed }) } else { Ok(()) }
     }
 
     /// Reads records up to a batch of chunks or an event, and decodes the chunks: into `place` where they fit, of which it returns how many bytes are
@@ -311,10 +233,10 @@ impl<R: Read> Decoder<R> {
     fn fill(&mut self, place: &mut [u8]) -> usize {
         let mut jobs: Vec<Job> = self.stashed.take().into_iter().collect();
         let mut bytes = 0;
-        let limit = self.pool.as_ref().map_or(1, Pool::threads) * BATCH;
-        let budget = self.options.memory.map_or(BATCH_BYTES, |m| (m / 4).min(BATCH_BYTES));
+        let limit = self.pool.as_ref().map_or(1, |p| p.threads()) * BATCH;
+        let budget = self.options.memory.map_or(self.batch_bytes, |m| (m / 4).min(self.batch_bytes));
         while jobs.len() < limit && (jobs.is_empty() || bytes < budget) {
-            let offset = self.position;
+            let offset = self.input.position;
             let chunks = self.state.as_ref().map_or(0, |s| s.chunks);
             match self.record() {
                 Ok(Ok(chunk)) => match self.job(chunk, chunks, offset) {
@@ -359,30 +281,25 @@ impl<R: Read> Decoder<R> {
 
     /// Reads one record: a chunk, or an event.
     fn record(&mut self) -> Result<std::result::Result<Chunk, Event>> {
-        let offset = self.position;
+        let offset = self.input.position;
         let number = self.state.as_ref().map_or(0, |s| s.chunks);
-        let header = self.record_header().map_err(|error| error.at(None, offset))?;
+        let header = self.input.record_header().map_err(|error| error.at(None, offset))?;
         let chunk = (header.kind == RecordType::Chunk).then_some(number);
         self.body(&header, offset).map_err(|error| error.at(chunk, offset))
-    }
-
-    fn record_header(&mut self) -> Result<RecordHeader> {
-        let bytes = self.read_exact()?;
-        RecordHeader::parse(&bytes)
     }
 
     fn body(&mut self, record: &RecordHeader, offset: u64) -> Result<std::result::Result<Chunk, Event>> {
         if let Some(state) = &mut self.state {
             state.check_length(record)?;
             if record.kind == RecordType::Index {
-                state.index_offset = offset - self.stream_start;
+                state.index_offset = offset - self.input.start;
             }
         }
         if let RecordType::Index | RecordType::Ancillary(_) = record.kind {
-            self.skip(record.length)?;
+            self.input.skip(record.length)?;
             return Ok(Err(Event::None));
         }
-        let body = self.read_body(record.length)?;
+        let body = self.input.body(record.length, self.bodies.take())?;
         let state = self.state.as_mut().ok_or(Error::Truncated)?;
         if self.options.salvage {
             let next = match record.kind {
@@ -405,81 +322,25 @@ impl<R: Read> Decoder<R> {
         let event = state.record(record, &body)?;
         self.bodies.give(body);
         if let Event::Sampled(index) = event {
-            self.check_sampled(index)?;
+            if let Some(told) = state.references.get(index).and_then(|r| r.sampled) {
+                self.references.check_sampled(index, told)?;
+            }
             return Ok(Err(Event::None));
         }
         Ok(Err(event))
     }
 
-    /// Skips the body of an ancillary record, its CRC checked (ULP-REC-02), without holding it.
-    fn skip(&mut self, length: u32) -> Result<()> {
-        let mut left = length.checked_sub(4).ok_or(Error::Extent("record"))? as usize;
-        let mut crc = crc32fast::Hasher::new();
-        let mut buffer = vec![0; left.min(1 << 16)];
-        while left > 0 {
-            let part = left.min(buffer.len());
-            let bytes = &mut buffer[..part];
-            self.input.read_exact(bytes).map_err(truncated)?;
-            self.position += part as u64;
-            crc.update(bytes);
-            left -= part;
-        }
-        let expected = u32::from_le_bytes(self.read_exact()?);
-        let actual = crc.finalize();
-        if expected == actual { Ok(()) } else { Err(Error::HeaderCrc { what: "record", expected, actual }) }
-    }
-
-    /// Finds the reference of which the stream has told the sampled form (ULP-REF-01).
-    fn check_sampled(&mut self, index: usize) -> Result<()> {
-        let told = self.state.as_ref().and_then(|s| s.references.get(index)?.sampled);
-        let (Some(told), Some(&place)) = (told, self.order.get(index)) else {
-            return Ok(());
-        };
-        let own = self.references.get(place);
-        if own.is_some_and(|r| r.random().is_none()) {
-            return Ok(());
-        }
-        let mut found = own.and_then(Source::random).map(RandomAccess::sampled).transpose()?;
-        if found == Some(told) {
-            return Ok(());
-        }
-        for (other, source) in self.references.iter().enumerate() {
-            let Some(random) = source.random().filter(|r| r.len() == told.length) else { continue };
-            if random.sampled()? == told {
-                // The two change places: what was given here may be meant there.
-                let swapped = self.order.iter().position(|&p| p == other);
-                if let Some(swapped) = swapped.and_then(|s| self.order.get_mut(s)) {
-                    *swapped = place;
-                }
-                if let Some(own) = self.order.get_mut(index) {
-                    *own = other;
-                }
-                return Ok(());
-            }
-        }
-        match found.take() {
-            None => Err(Error::ReferenceAbsent { index, length: told.length, crc: told.crc }),
-            Some(found) if told.length != found.length => {
-                Err(Error::ReferenceLength { index, expected: told.length, actual: found.length })
-            }
-            Some(found) => Err(Error::ReferenceMismatch { index: Some(index), expected: told.crc, actual: found.crc }),
-        }
-    }
-
     /// Makes a chunk a job; what a pipe gives is read now, in order.
     fn job(&mut self, chunk: Chunk, number: u64, offset: u64) -> Result<Job> {
         let output_offset = chunk.header.output_offset;
-        let piped = |i: &u8| {
-            let place = self.order.get(usize::from(*i)).and_then(|&p| self.references.get(p));
-            place.is_some_and(|r| r.random().is_none())
-        };
+        let piped = |i: &u8| self.references.get(usize::from(*i)).is_some_and(|r| r.random().is_none());
         let mut job = Job { chunk, number, offset, output_offset, reference: None };
         if job.chunk.ranges.iter().any(|(i, _)| piped(i)) {
             let mut bytes = self.reads.take();
             bytes.clear();
             for (index, range) in &job.chunk.ranges {
                 let index = usize::from(*index);
-                let source = self.source(index)?;
+                let source = self.references.get_mut(index)?;
                 let length = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
                 let got = source.read(index, range.start, length, &mut bytes)?;
                 if got < length {
@@ -493,12 +354,11 @@ impl<R: Read> Decoder<R> {
 
     /// Decodes jobs in parallel; what comes before the first failure is in `place` or ready.
     fn decode(&mut self, jobs: Vec<Job>, mut place: &mut [u8]) -> usize {
-        let random = |&place: &usize| self.references.get(place).and_then(Source::random).cloned();
-        let randoms: Vec<Option<RandomAccess>> = self.order.iter().map(random).collect();
+        let randoms = self.references.randoms();
         let kernel = self.options.kernel.unwrap_or_else(Kernel::active);
         let (reads, contents) = (&self.reads, &self.contents);
         // Chunks are decoded two at a time where no thread goes idle for it.
-        let threads = self.pool.as_ref().map_or(1, Pool::threads);
+        let threads = self.pool.as_ref().map_or(1, |p| p.threads());
         let together = if jobs.len() > threads { 2 } else { 1 };
         let direct = jobs.iter().map(Job::length).sum::<usize>() <= place.len();
         let outputs = jobs.iter().map(|job| {
@@ -573,7 +433,7 @@ impl<R: Read> Decoder<R> {
         let result = self.check_end(end);
         self.ended = result.is_err();
         self.state = None;
-        result.map_err(|error| error.at(None, self.position))
+        result.map_err(|error| error.at(None, self.input.position))
     }
 
     fn check_end(&mut self, end: &End) -> Result<()> {
@@ -581,15 +441,12 @@ impl<R: Read> Decoder<R> {
             return Ok(());
         };
         let content_crc = self.content_crc.clone().finalize();
-        let contradiction = |field, expected, actual| {
-            if expected == actual { Ok(()) } else { Err(Error::Contradiction { field, expected, actual }) }
-        };
-        contradiction("chunk_count", end.chunk_count, state.chunks)?;
-        contradiction("content_length", end.content_length, state.offset)?;
-        contradiction("encoded_length", end.encoded_length, self.position - self.stream_start)?;
-        contradiction("index_offset", end.index_offset, state.index_offset)?;
+        state.check_end(end, self.input.position - self.input.start)?;
         if self.summary.damaged.is_empty() {
-            contradiction("content_crc", end.content_crc.into(), content_crc.into())?;
+            if end.content_crc != content_crc {
+                let (expected, actual) = (end.content_crc.into(), content_crc.into());
+                return Err(Error::Contradiction { field: "content_crc", expected, actual });
+            }
             if let (Some(digest), true) = (state.digest, self.options.sha256) {
                 let found: [u8; 32] = self.digest.take().unwrap_or_default().finalize().into();
                 if digest != found {
@@ -597,8 +454,8 @@ impl<R: Read> Decoder<R> {
                 }
             }
         }
-        for (index, (known, &place)) in state.references.iter().zip(&self.order).enumerate() {
-            let Some(source) = self.references.get_mut(place) else { continue };
+        for (index, known) in state.references.iter().enumerate() {
+            let Ok(source) = self.references.get_mut(index) else { continue };
             if let (Some(told), Source::Pipe(_)) = (known.whole, &source) {
                 let found = source.whole()?;
                 if told.length != found.length {
@@ -714,8 +571,8 @@ impl Job {
     ) -> Result<Vec<&'a [u8]>> {
         let ranges = &self.chunk.ranges;
         let length = |range: &Range<u64>| usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
-        let mut slices = Vec::with_capacity(ranges.len());
         if let Some(mut bytes) = self.reference.as_deref() {
+            let mut slices = Vec::with_capacity(ranges.len());
             for (_, range) in ranges {
                 let (own, rest) = bytes.split_at_checked(length(range)).ok_or(Error::Extent("reference"))?;
                 slices.push(own);
@@ -723,39 +580,7 @@ impl Job {
             }
             return Ok(slices);
         }
-        let mut found = Vec::with_capacity(ranges.len());
-        let mut total = 0;
-        for (index, range) in ranges {
-            let index = usize::from(*index);
-            let random = randoms.get(index).and_then(Option::as_ref);
-            let random = random.ok_or(Error::ReferenceMissing { needed: index + 1, given: randoms.len() })?;
-            if range.end > random.len() {
-                return Err(Error::ReferenceShort { index, needed: range.end, actual: random.len() });
-            }
-            if random.in_memory(range).is_none() {
-                total += length(range);
-            }
-            found.push((index, random, range));
-        }
-        if buffer.len() < total {
-            // Not resized: memory that is zero from the start need not be cleared.
-            *buffer = vec![0; total];
-        }
-        let mut rest = buffer.as_mut_slice();
-        for (index, random, range) in found {
-            if let Some(bytes) = random.in_memory(range) {
-                slices.push(bytes);
-                continue;
-            }
-            let (own, after) = rest.split_at_mut_checked(length(range)).ok_or(Error::Extent("reference"))?;
-            rest = after;
-            let got = random.read_at(own, range.start)?;
-            if got < own.len() {
-                return Err(Error::ReferenceShort { index, needed: range.end, actual: range.start + got as u64 });
-            }
-            slices.push(own);
-        }
-        Ok(slices)
+        reference_bytes(ranges, randoms, buffer)
     }
 }
 
@@ -763,8 +588,4 @@ impl Job {
 fn hasher(job: &Job) -> crc32fast::Hasher {
     let header = &job.chunk.header;
     crc32fast::Hasher::new_with_initial_len(header.content_crc, header.output_length.into())
-}
-
-fn truncated(error: io::Error) -> Error {
-    if error.kind() == ErrorKind::UnexpectedEof { Error::Truncated } else { error.into() }
 }

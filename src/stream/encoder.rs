@@ -33,14 +33,18 @@ const LONGEST_ROW: usize = 1 << 20;
 
 /// Compresses what is written to it.
 ///
-/// ```no_run
+/// ```
 /// # fn main() -> ulpack::Result<()> {
+/// use std::io::Write;
 /// use ulpack::{Encoder, EncoderOptions, Reference};
-/// let reference = Reference::File(std::fs::File::open("prev.bin")?);
-/// let mut encoder = Encoder::new(std::io::stdout(), EncoderOptions::default(), vec![reference])?;
-/// std::io::copy(&mut std::io::stdin(), &mut encoder)?;
-/// let (_, summary) = encoder.finish()?;
-/// eprintln!("{} → {}", summary.content_bytes, summary.coded_bytes);
+/// let prev: Vec<u8> = (0..50_000u32).flat_map(|i| (i as f32).sqrt().to_le_bytes()).collect();
+/// let next: Vec<u8> = (0..50_000u32).flat_map(|i| ((i + 1) as f32).sqrt().to_le_bytes()).collect();
+/// // A file, a pipe, or memory; what is coded is written as it comes, in pieces of any size.
+/// let mut encoder = Encoder::new(Vec::new(), EncoderOptions::default(), vec![Reference::Bytes(prev.into())])?;
+/// next.chunks(1000).try_for_each(|piece| encoder.write_all(piece))?;
+/// let (coded, summary) = encoder.finish()?;
+/// assert_eq!(summary.content_bytes, 200_000);
+/// assert_eq!(summary.coded_bytes, coded.len() as u64);
 /// # Ok(()) }
 /// ```
 pub struct Encoder<W: Write> {

@@ -1,19 +1,26 @@
-//! What a stream holds, from its records alone: nothing is decoded, no reference is needed.
+//! What a stream holds, from its records: only chunks with the headers of containers are decoded, for the names of tensors.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, ErrorKind, Read};
+use std::io::Read;
 use std::sync::Arc;
 
 use crate::core::element::ElementType;
 use crate::decode::bank_files::BankFiles;
+use crate::decode::chunk::{self, Chunk};
 use crate::error::{Error, Result};
+use crate::kernel::Kernel;
 use crate::limits::{BUILT_IN_BANKS, DRAFT, VERSION};
-use crate::stream::state::{Event, State};
+use crate::stream::reader::{ReferenceInfo, StreamInfo};
+use crate::stream::records::Records;
+use crate::stream::reference::Reference;
+use crate::stream::references::{References, reference_bytes};
+use crate::stream::state::{Event, State, memory_needed};
+use crate::stream::table::{Names, Row, Table};
 use crate::wire::bank_file::BankFile;
 use crate::wire::end::End;
 use crate::wire::record_header::{RecordHeader, RecordType};
 use crate::wire::records::{EXTERNAL, ExternalBank};
-use crate::wire::stream_header::{MAGIC, StreamHeader};
+use crate::wire::stream_header::StreamHeader;
 
 /// What [`inspect`] finds in concatenated streams, taken together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,6 +34,12 @@ pub struct Listing {
     pub baseline: bool,
     /// Whether it may be decoded in the place of its reference.
     pub in_place: bool,
+    /// What is known of each stream, as far as they are complete.
+    pub parts: Vec<StreamInfo>,
+    /// Tensors in the order of the content, then, by type, what belongs to none.
+    pub tensors: Vec<Row>,
+    /// What is known of their names.
+    pub names: Names,
     /// Most references of any stream.
     pub references: u8,
     /// Chunks.
@@ -58,68 +71,43 @@ pub struct Listing {
 /// Reads all records of concatenated streams. What has been found is returned next to the error that ended it, if any: the
 /// structure and its checksums are good where there is none; only decoding can tell whether the content is.
 pub fn inspect(input: impl Read) -> (Listing, Result<()>) {
-    inspect_with_banks(input, &[])
+    inspect_with(input, Vec::new(), &[])
 }
 
-/// [`inspect`] with the bank files that the streams may need: one that is not among them ends it as it ends decoding.
-pub fn inspect_with_banks(input: impl Read, banks: &[Arc<BankFile>]) -> (Listing, Result<()>) {
+/// The same with references, by whose help headers of containers can be decoded that are coded against them, and which are compared with what the streams
+/// tell of theirs (pipes are of no use here); and with the bank files that the streams may need: one that is not among them ends it as it ends decoding.
+pub fn inspect_with(input: impl Read, references: Vec<Reference>, banks: &[Arc<BankFile>]) -> (Listing, Result<()>) {
     let listing = Listing { baseline: true, ..Listing::default() };
-    let mut walk = Walk { input, position: 0, start: 0, bank_files: BankFiles::new(banks), listing };
+    let references = match References::open(references) {
+        Ok(references) => references,
+        Err(error) => return (listing, Err(error)),
+    };
+    let bank_files = BankFiles::new(banks);
+    let table = Table::default();
+    let mut walk = Walk { input: Records::new(input), listing, bank_files, references, usable: false, table };
     let result = walk.streams();
-    (walk.listing, result)
+    let Walk { mut listing, table, .. } = walk;
+    listing.names = table.names;
+    listing.tensors = table.rows();
+    (listing, result)
 }
 
 struct Walk<R> {
-    input: R,
-    /// Bytes read.
-    position: u64,
-    /// Where the stream begins.
-    start: u64,
+    input: Records<R>,
     bank_files: BankFiles,
     listing: Listing,
+    references: References,
+    /// Whether the references given are those of the stream.
+    usable: bool,
+    table: Table,
 }
 
 impl<R: Read> Walk<R> {
     fn streams(&mut self) -> Result<()> {
-        loop {
-            self.start = self.position;
-            match self.stream_header().map_err(|error| error.at(None, self.start))? {
-                Some(header) => self.stream(header)?,
-                None => return Ok(()),
-            }
+        while let Some(header) = self.input.stream_header()? {
+            self.stream(header)?;
         }
-    }
-
-    /// The next stream's header, or `None` at the good end of the input (ULP-STR-01).
-    fn stream_header(&mut self) -> Result<Option<StreamHeader>> {
-        let first = self.listing.streams == 0;
-        let mut bytes = [0; StreamHeader::SIZE];
-        let got = self.read_up_to(&mut bytes)?;
-        let read = bytes.get(..got).unwrap_or_default();
-        if !first && read.iter().all(|byte| *byte == 0) {
-            return self.zeros().map(|()| None);
-        }
-        let magic = read.get(..MAGIC.len()).unwrap_or(read);
-        if !MAGIC.starts_with(magic) {
-            return Err(if first { Error::NotUlp } else { Error::TrailingBytes });
-        }
-        if got < bytes.len() {
-            return Err(Error::Truncated);
-        }
-        StreamHeader::parse(&bytes).map(Some)
-    }
-
-    fn zeros(&mut self) -> Result<()> {
-        let mut buffer = [0; 4096];
-        loop {
-            let got = self.read_up_to(&mut buffer)?;
-            if buffer.iter().take(got).any(|byte| *byte != 0) {
-                return Err(Error::TrailingBytes);
-            }
-            if got < buffer.len() {
-                return Ok(());
-            }
-        }
+        Ok(())
     }
 
     fn stream(&mut self, header: StreamHeader) -> Result<()> {
@@ -129,53 +117,37 @@ impl<R: Read> Walk<R> {
         listing.baseline &= header.feature_set == 0;
         listing.in_place |= header.in_place;
         listing.references = listing.references.max(header.references);
-        // Output, coded bytes and reference of a chunk, and its banks.
-        let memory = u64::from(header.max_chunk_length) * 3 + u64::from(header.bank_slots.min(16)) * (512 << 10);
-        listing.memory = listing.memory.max(memory);
-        listing.coded_bytes = self.position;
+        listing.memory = listing.memory.max(memory_needed(&header));
+        listing.coded_bytes = self.input.position;
+        self.usable = self.references.given() > 0 && self.references.begin(header.references, true).is_ok();
 
         let mut state = State::new(header);
         state.bank_files = self.bank_files.clone();
         loop {
-            let offset = self.position;
-            let record = self.record_header().map_err(|error| error.at(None, offset))?;
+            let offset = self.input.position;
+            let record = self.input.record_header().map_err(|error| error.at(None, offset))?;
             let chunk = (record.kind == RecordType::Chunk).then_some(state.chunks);
             let end = self.record(&mut state, &record).map_err(|error| error.at(chunk, offset))?;
-            self.listing.coded_bytes = self.position;
+            self.listing.coded_bytes = self.input.position;
             if let Some(end) = end {
-                self.check(&state, &end).map_err(|error| error.at(None, offset))?;
+                self.end(&state, &end).map_err(|error| error.at(None, offset))?;
                 return Ok(());
             }
         }
-    }
-
-    fn record_header(&mut self) -> Result<RecordHeader> {
-        let mut bytes = [0; RecordHeader::SIZE];
-        if self.read_up_to(&mut bytes)? < bytes.len() {
-            return Err(Error::Truncated);
-        }
-        RecordHeader::parse(&bytes)
     }
 
     fn record(&mut self, state: &mut State, record: &RecordHeader) -> Result<Option<End>> {
         state.check_length(record)?;
         if let RecordType::Index | RecordType::Ancillary(_) = record.kind {
             if record.kind == RecordType::Index {
-                state.index_offset = self.position - RecordHeader::SIZE as u64 - self.start;
+                state.index_offset = self.input.position - RecordHeader::SIZE as u64 - self.input.start;
             }
-            return self.skip(record.length).map(|()| None);
+            return self.input.skip(record.length).map(|()| None);
         }
-        let body = self.body(record.length)?;
+        let body = self.input.body(record.length, Vec::new())?;
         if record.kind == RecordType::Chunk {
             let chunk = state.chunk(record, body)?;
-            self.listing.chunks += 1;
-            self.listing.content_bytes += u64::from(chunk.header.output_length);
-            for substream in &chunk.header.substreams {
-                *self.listing.methods.entry(substream.method.name()).or_default() += 1;
-                if let Some(number) = substream.bank.checked_sub(BUILT_IN_BANKS) {
-                    *self.listing.built_in_banks.entry(number).or_default() += 1;
-                }
-            }
+            self.chunk(&chunk);
             return Ok(None);
         }
         if let (RecordType::Bind, Some(payload)) = (record.kind, body.split_last_chunk::<4>())
@@ -187,6 +159,11 @@ impl<R: Read> Walk<R> {
         let event = state.record(record, &body)?;
         match (event, record.kind) {
             (Event::End(end), _) => return Ok(Some(end)),
+            (Event::Sampled(index), _) => {
+                let told = state.references.get(index).and_then(|r| r.sampled);
+                // A wrong reference must not spoil the listing, which tells of it.
+                self.usable &= told.is_some_and(|told| self.references.check_sampled(index, told).is_ok());
+            }
             (_, RecordType::Layout) => {
                 for span in &state.layout.spans {
                     let bytes = self.listing.elements.entry(state.layout.kind_of(span).element).or_default();
@@ -199,67 +176,65 @@ impl<R: Read> Walk<R> {
         Ok(None)
     }
 
-    /// ULP-END-01, but for what only decoding can tell.
-    fn check(&mut self, state: &State, end: &End) -> Result<()> {
-        for (field, expected, actual) in [
-            ("chunk_count", end.chunk_count, state.chunks),
-            ("content_length", end.content_length, state.offset),
-            ("encoded_length", end.encoded_length, self.position - self.start),
-            ("index_offset", end.index_offset, state.index_offset),
-        ] {
-            if expected != actual {
-                return Err(Error::Contradiction { field, expected, actual });
+    fn chunk(&mut self, chunk: &Chunk) {
+        let start = self.listing.content_bytes;
+        let length = u64::from(chunk.header.output_length);
+        self.listing.chunks += 1;
+        self.listing.content_bytes += length;
+        for substream in &chunk.header.substreams {
+            *self.listing.methods.entry(substream.method.name()).or_default() += 1;
+            if let Some(number) = substream.bank.checked_sub(BUILT_IN_BANKS) {
+                *self.listing.built_in_banks.entry(number).or_default() += 1;
             }
         }
+        let passed = self.table.pass(length);
+        let mut content = Vec::new();
+        if passed < length {
+            match self.decode(chunk) {
+                Ok(bytes) => content = bytes,
+                Err(names) => self.table.names = names,
+            }
+        }
+        let rest = usize::try_from(passed).ok().and_then(|passed| content.get(passed..));
+        self.table.take(chunk, start, rest.unwrap_or(&[]));
+    }
+
+    fn decode(&self, chunk: &Chunk) -> std::result::Result<Vec<u8>, Names> {
+        if !chunk.ranges.is_empty() && !self.usable {
+            return Err(Names::NeedReference);
+        }
+        let randoms = self.references.randoms();
+        let mut buffer = Vec::new();
+        let reference = reference_bytes(&chunk.ranges, &randoms, &mut buffer).map_err(|_| Names::NeedReference)?;
+        match chunk::decode_one(Kernel::active(), chunk, &reference) {
+            Ok(content) => Ok(content),
+            Err(Error::ReferenceMismatch { .. }) => Err(Names::NeedReference),
+            Err(_) => Err(Names::Damaged),
+        }
+    }
+
+    fn end(&mut self, state: &State, end: &End) -> Result<()> {
+        state.check_end(end, self.input.position - self.input.start)?;
         let alone = self.listing.streams == 1;
         self.listing.sha256 = state.digest.filter(|_| alone);
         self.listing.content_crc = Some(end.content_crc).filter(|_| alone);
         self.listing.metadata.extend_from_slice(&state.metadata);
+        let mut references = Vec::new();
+        for known in &state.references {
+            let given = self.references.has(known)?;
+            references.push(ReferenceInfo { sampled: known.sampled, whole: known.whole, given });
+        }
+        let content = self.listing.content_bytes - end.content_length..self.listing.content_bytes;
+        self.listing.parts.push(StreamInfo {
+            coded: self.input.start..self.input.position,
+            content,
+            content_crc: end.content_crc,
+            chunks: end.chunk_count,
+            in_place: state.header.in_place,
+            indexed: end.index_offset != 0,
+            references,
+            metadata: state.metadata.clone(),
+        });
         Ok(())
-    }
-
-    /// A body, allocating no more than what arrives.
-    fn body(&mut self, length: u32) -> Result<Vec<u8>> {
-        let mut body = Vec::new();
-        let got = (&mut self.input).take(length.into()).read_to_end(&mut body)?;
-        self.position += got as u64;
-        if got as u64 == u64::from(length) { Ok(body) } else { Err(Error::Truncated) }
-    }
-
-    /// Passes a body that ends with its CRC (ULP-REC-02).
-    fn skip(&mut self, length: u32) -> Result<()> {
-        let mut left = u64::from(length.checked_sub(4).ok_or(Error::Extent("record"))?);
-        let mut crc = crc32fast::Hasher::new();
-        let mut buffer = [0; 4096];
-        while left > 0 {
-            let part = left.min(buffer.len() as u64);
-            let bytes = buffer.get_mut(..part as usize).unwrap_or_default();
-            if (self.read_up_to(bytes)? as u64) < part {
-                return Err(Error::Truncated);
-            }
-            crc.update(bytes);
-            left -= part;
-        }
-        let mut expected = [0; 4];
-        if self.read_up_to(&mut expected)? < expected.len() {
-            return Err(Error::Truncated);
-        }
-        let (expected, actual) = (u32::from_le_bytes(expected), crc.finalize());
-        if expected == actual { Ok(()) } else { Err(Error::HeaderCrc { what: "record", expected, actual }) }
-    }
-
-    /// Fills `buffer` as far as the input goes.
-    fn read_up_to(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let mut got = 0;
-        while let Some(rest) = buffer.get_mut(got..).filter(|rest| !rest.is_empty()) {
-            match self.input.read(rest) {
-                Ok(0) => break,
-                Ok(count) => got += count,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        self.position += got as u64;
-        Ok(got)
     }
 }

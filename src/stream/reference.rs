@@ -1,11 +1,12 @@
 //! References: files read by position, pipes read in order, bytes in memory (spec §5).
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::stream::read_at::ReadAt;
 use crate::wire::records::ReferenceIdentity;
 
 /// A reference: bytes that encoder and decoder both have.
@@ -17,6 +18,8 @@ pub enum Reference {
     Pipe(Box<dyn Read + Send>),
     /// Bytes in memory.
     Bytes(Arc<[u8]>),
+    /// Anything else with random access: the content of a [`Reader`](crate::Reader), an object in a store.
+    Random(Arc<dyn ReadAt>),
 }
 
 /// Bytes of a pipe that are kept behind the newest ones, so that small steps back work.
@@ -31,18 +34,19 @@ const SAMPLE: u64 = 4096;
 const SAMPLED_WHOLE: u64 = 65_536;
 
 /// Bytes that can be read at any position.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) enum RandomAccess {
-    File(Arc<File>, u64),
     Bytes(Arc<[u8]>),
+    /// With its length.
+    Other(Arc<dyn ReadAt>, u64),
 }
 
 impl RandomAccess {
     /// Bytes there are.
     pub(crate) fn len(&self) -> u64 {
         match self {
-            Self::File(_, length) => *length,
             Self::Bytes(bytes) => bytes.len() as u64,
+            Self::Other(_, length) => *length,
         }
     }
 
@@ -54,26 +58,11 @@ impl RandomAccess {
 
     /// Fills as much of `buffer` as there are bytes from `offset` on; returns how many.
     pub(crate) fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize> {
-        match self {
-            Self::File(file, _) => {
-                let mut done = 0;
-                while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
-                    match read_file_at(file, rest, offset + done as u64) {
-                        Ok(0) => break,
-                        Ok(n) => done += n,
-                        Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                        Err(error) => return Err(error.into()),
-                    }
-                }
-                Ok(done)
-            }
-            Self::Bytes(bytes) => {
-                let start = usize::try_from(offset).map_or(bytes.len(), |o| o.min(bytes.len()));
-                let count = buffer.len().min(bytes.len() - start);
-                buffer[..count].copy_from_slice(&bytes[start..start + count]);
-                Ok(count)
-            }
-        }
+        let count = match self {
+            Self::Bytes(bytes) => bytes.fill_at(buffer, offset),
+            Self::Other(source, _) => source.fill_at(buffer, offset),
+        };
+        Ok(count?)
     }
 
     /// The sampled identity.
@@ -96,14 +85,14 @@ impl RandomAccess {
     }
 }
 
-#[cfg(unix)]
-fn read_file_at(file: &File, buffer: &mut [u8], offset: u64) -> std::io::Result<usize> {
-    std::os::unix::fs::FileExt::read_at(file, buffer, offset)
-}
+impl ReadAt for RandomAccess {
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.len())
+    }
 
-#[cfg(windows)]
-fn read_file_at(file: &File, buffer: &mut [u8], offset: u64) -> std::io::Result<usize> {
-    std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
+    fn fill_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        Ok(self.read_at(buffer, offset)?)
+    }
 }
 
 /// A pipe with the bytes that may still be needed.
@@ -215,12 +204,16 @@ impl Source {
             Reference::File(file) => {
                 let metadata = file.metadata()?;
                 if metadata.is_file() {
-                    Self::Random(RandomAccess::File(Arc::new(file), metadata.len()), Progress::default())
+                    Self::Random(RandomAccess::Other(Arc::new(file), metadata.len()), Progress::default())
                 } else {
                     return Self::open(Reference::Pipe(Box::new(file)));
                 }
             }
             Reference::Bytes(bytes) => Self::Random(RandomAccess::Bytes(bytes), Progress::default()),
+            Reference::Random(source) => {
+                let length = source.size()?;
+                Self::Random(RandomAccess::Other(source, length), Progress::default())
+            }
             Reference::Pipe(inner) => {
                 Self::Pipe(Pipe { inner, start: 0, held: Vec::new(), crc: crc32fast::Hasher::new(), ended: false })
             }

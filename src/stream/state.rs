@@ -196,6 +196,21 @@ impl State {
         Ok(Event::Sampled(index))
     }
 
+    /// ULP-END-01, but for the content's CRC, which only decoding can tell.
+    pub(crate) fn check_end(&self, end: &End, encoded_length: u64) -> Result<()> {
+        for (field, expected, actual) in [
+            ("chunk_count", end.chunk_count, self.chunks),
+            ("content_length", end.content_length, self.offset),
+            ("encoded_length", end.encoded_length, encoded_length),
+            ("index_offset", end.index_offset, self.index_offset),
+        ] {
+            if expected != actual {
+                return Err(Error::Contradiction { field, expected, actual });
+            }
+        }
+        Ok(())
+    }
+
     /// Nothing more may be coded after a Digest or the whole form of a reference.
     fn not_ending(&self) -> Result<()> {
         if self.ending { Err(Error::Order("content after a Digest or a whole Reference")) } else { Ok(()) }
@@ -233,7 +248,7 @@ impl State {
 }
 
 /// ULP-HDR-07.
-fn check_in_place(layout: &Layout) -> Result<()> {
+pub(crate) fn check_in_place(layout: &Layout) -> Result<()> {
     for span in &layout.spans {
         let kind = layout.kind_of(span);
         if let Some(reference) = kind.reference
@@ -243,4 +258,18 @@ fn check_in_place(layout: &Layout) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Memory that one thread needs: output, coded bytes and reference of a chunk, and the banks.
+pub(crate) fn memory_needed(header: &StreamHeader) -> u64 {
+    u64::from(header.max_chunk_length) * 3 + u64::from(header.bank_slots.min(16)) * (512 << 10)
+}
+
+/// Refuses a stream that needs more memory than is allowed.
+pub(crate) fn check_memory(header: &StreamHeader, allowed: Option<u64>) -> Result<()> {
+    let needed = memory_needed(header);
+    match allowed.filter(|&allowed| needed > allowed) {
+        Some(allowed) => Err(Error::OverLimit { what: "memory", needed, allowed }),
+        None => Ok(()),
+    }
 }

@@ -152,3 +152,87 @@ impl Random {
         (0..12).map(|_| self.next() as f64 / u64::MAX as f64).sum::<f64>() - 6.0
     }
 }
+
+/// A safetensors file of these tensors: name, dtype, shape, bytes.
+pub fn safetensors(tensors: &[(&str, &str, &[u64], Vec<u8>)]) -> Vec<u8> {
+    let mut at = 0;
+    let mut entries = Vec::new();
+    for (name, dtype, shape, bytes) in tensors {
+        let end = at + bytes.len();
+        entries.push(format!("\"{name}\":{{\"dtype\":\"{dtype}\",\"shape\":{shape:?},\"data_offsets\":[{at},{end}]}}"));
+        at = end;
+    }
+    let mut header = format!("{{{}}}", entries.join(","));
+    while header.len() % 8 != 0 {
+        header.push(' ');
+    }
+    let mut file = (header.len() as u64).to_le_bytes().to_vec();
+    file.extend_from_slice(header.as_bytes());
+    tensors.iter().for_each(|t| file.extend_from_slice(&t.3));
+    file
+}
+
+/// A checkpoint of some bf16 matrices of `elements` each, `layer.0.weight` and so on, after so many steps from a seed: each step changes every weight a little.
+pub fn checkpoint(layers: usize, elements: usize, steps: u64) -> Vec<u8> {
+    let names: Vec<String> = (0..layers).map(|i| format!("layer.{i}.weight")).collect();
+    let columns = 64;
+    let shape = [(elements / columns) as u64, columns as u64];
+    let tensor = |layer: usize| {
+        let mut start = Random(layer as u64 + 1);
+        let mut bits: Vec<u16> = (0..elements).map(|_| half::bf16::from_f64(start.normal() * 0.02).to_bits()).collect();
+        for step in 0..steps {
+            let mut random = Random(step * 1000 + layer as u64);
+            bits.iter_mut().for_each(|b| *b = b.wrapping_add(u16::from(random.below(8) == 0)));
+        }
+        bits.iter().flat_map(|b| b.to_le_bytes()).collect::<Vec<u8>>()
+    };
+    let tensors: Vec<(&str, &str, &[u64], Vec<u8>)> =
+        names.iter().enumerate().map(|(i, name)| (name.as_str(), "BF16", &shape[..], tensor(i))).collect();
+    safetensors(&tensors)
+}
+
+/// Bytes with random access that count what is read of them.
+pub struct Counted {
+    pub bytes: Vec<u8>,
+    pub read: std::sync::atomic::AtomicU64,
+}
+
+impl Counted {
+    pub fn new(bytes: Vec<u8>) -> Arc<Self> {
+        Arc::new(Self { bytes, read: std::sync::atomic::AtomicU64::new(0) })
+    }
+
+    /// What has been read since the last call.
+    pub fn take(&self) -> u64 {
+        self.read.swap(0, std::sync::atomic::Ordering::SeqCst)
+    }
+}
+
+impl ulpack::ReadAt for Counted {
+    fn size(&self) -> std::io::Result<u64> {
+        Ok(self.bytes.len() as u64)
+    }
+
+    fn fill_at(&self, buffer: &mut [u8], offset: u64) -> std::io::Result<usize> {
+        let count = self.bytes.fill_at(buffer, offset)?;
+        self.read.fetch_add(count as u64, std::sync::atomic::Ordering::SeqCst);
+        Ok(count)
+    }
+}
+
+/// The stream without its Index records, its End made to agree.
+pub fn without_index(stream: &[u8]) -> Vec<u8> {
+    let (mut out, records) = split(stream);
+    for record in records.iter().filter(|r| r.kind != 0x81) {
+        let mut bytes = record.bytes.clone();
+        if record.kind == 6 {
+            let encoded = (out.len() + bytes.len()) as u64;
+            bytes[32..40].copy_from_slice(&encoded.to_le_bytes());
+            bytes[40..48].fill(0);
+            let crc = crc32fast::hash(&bytes[12..48]);
+            bytes[48..52].copy_from_slice(&crc.to_le_bytes());
+        }
+        out.extend_from_slice(&bytes);
+    }
+    out
+}
