@@ -44,8 +44,8 @@ PLANTED = {
         "one byte behind whole elements is lost", "src/stream/window.rs",
         "        if !tail.is_empty() {\n", "        if tail.len() > 1 {\n"),
     "round_trip_tensor": (
-        "elements whose mantissas are all zero are shifted into the exponent", "src/encode/choose.rs",
-        "zeros.min(mantissa as u8)", "zeros.min(mantissa as u8 + 1)"),
+        "16-bit floats that have crossed zero come back an ulp off", "src/kernel/decode/run.rs",
+        "narrow_16(narrow(ring.top - 1))", "narrow_16(narrow(ring.top - 2))"),
     "bank_file": (
         "the reserved byte of an entry is not looked at", "src/wire/bank_file.rs",
         '    if reserved != 0 {\n        return Err(Error::Reserved("bank file"));\n    }\n    let element', "    let element"),

@@ -23,7 +23,7 @@ use ulpack::wire::layout::{Kind, KindReference, Layout, Span};
 use ulpack::wire::record_header::{RecordHeader, RecordType, write_record};
 use ulpack::wire::stream_header::StreamHeader;
 use ulpack::wire::{bank, metadata};
-use ulpack::{Decoder, DecoderOptions, ElementType, Error, ErrorClass, Reference};
+use ulpack::{Decoder, DecoderOptions, ElementType, EncoderOptions, Error, ErrorClass, Reference};
 
 /// What a decoder may use in any case: buffers.
 const BASE: usize = 3 << 20;
@@ -490,6 +490,39 @@ fn damaged_streams() {
             damaged[at] = random.next() as u8;
         }
         bounded("damaged", &damaged[..], references(Some(&content[4..])), BUFFERS * 20_000 + 4 * BANK);
+    }
+}
+
+/// Containers whose headers promise anything, and files that are no containers: an encoder's advice costs about what it has read. Found by fuzzing: of
+/// a gzip file with a reference millions of spans were foretold.
+#[test]
+fn an_encoder_is_not_led_astray() {
+    let starts: [&[u8]; 10] = [
+        b"\x1f\x8b\x08\0",
+        b"\x28\xb5\x2f\xfd",
+        b"\xfd7zXZ\0",
+        b"\xff\xff\xff\xff\xff\xff\xff\x7f{\"a\":",
+        b"\x40\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,9223372036854775807]}}     ",
+        b"PK\x03\x04\x14\0\x08\0\0\0\0\0\0\0\0\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff\x03\0\0\0a.n",
+        b"\x93NUMPY\x01\0\x76\0{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999, 99999999), }",
+        b"GGUF\x03\0\0\0\xff\xff\xff\xff\xff\xff\xff\x7f\xff\xff\xff\xff\xff\xff\xff\x7f",
+        b"GGUF\x03\0\0\0\x01\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\xff\xff\xff\xff\xff\xff\xff\x7f",
+        b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.\x80\x02(l\xff\xff\xff\x7f",
+    ];
+    let mut options = EncoderOptions::default();
+    options.threads = 1;
+    let cost = |content: &[u8]| {
+        let mut reference = content.to_vec();
+        reference[4000] ^= 1;
+        peak(|| compress(content, Some(&reference), &options)).0
+    };
+    let noise = Random(4).bytes(8000);
+    let usual = cost(&noise);
+    for start in starts {
+        let content = [start, &noise[start.len()..]].concat();
+        let found = cost(&content);
+        println!("{start:?}: {found} bytes, {usual} for noise");
+        assert!(found <= usual + (4 << 20), "{start:?}: {found} bytes, {usual} for noise");
     }
 }
 

@@ -21,7 +21,7 @@ const STARTS: [&[u8]; 8] = [
 pub fn containers(data: &[u8]) {
     let mut u = Unstructured::new(data);
     let _ = (|| -> Result<()> {
-        let mut content = u.choose(&STARTS)?.to_vec();
+        let mut content = if u.ratio(1, 3)? { safetensors(&mut u)? } else { u.choose(&STARTS)?.to_vec() };
         let portion = u.int_in_range(1..=700)?;
         let held = u.int_in_range(16..=5000)?;
         content.extend_from_slice(u.take_rest());
@@ -53,6 +53,22 @@ pub fn containers(data: &[u8]) {
         check(layout.spans(), content.len());
         Ok(())
     })();
+}
+
+/// The header of a safetensors file whose tensors lie anywhere, in each other too.
+fn safetensors(u: &mut Unstructured<'_>) -> Result<Vec<u8>> {
+    let mut tensors = Vec::new();
+    for i in 0..u.int_in_range(0..=6)? {
+        let dtype = u.choose(&["F32", "BF16", "F64", "I8", "F8_E4M3", "C64", "X"])?;
+        let (begin, end) = (u.int_in_range(0..=90)?, u.int_in_range(0..=130)?);
+        let shape = u.int_in_range(0..=40)?;
+        tensors
+            .push(format!("\"t{i}\":{{\"dtype\":\"{dtype}\",\"shape\":[{shape}],\"data_offsets\":[{begin},{end}]}}"));
+    }
+    let header = format!("{{{}}}", tensors.join(","));
+    let mut content = (header.len() as u64).to_le_bytes().to_vec();
+    content.extend_from_slice(header.as_bytes());
+    Ok(content)
 }
 
 fn check(spans: &[TypedSpan], length: usize) {

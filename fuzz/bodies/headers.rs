@@ -3,6 +3,7 @@
 use ulpack::wire::chunk_header::ChunkHeader;
 use ulpack::wire::end::End;
 use ulpack::wire::fields::Fields;
+use ulpack::wire::index::Index;
 use ulpack::wire::layout::Layout;
 use ulpack::wire::profile::Profile;
 use ulpack::wire::record_header::RecordHeader;
@@ -59,6 +60,14 @@ fn bodies(body: &[u8], count: u16) {
         header.write(&mut written);
         written.extend_from_slice(rest);
         assert_eq!(written, body, "Chunk_Header");
+    }
+    for at in [24, 1 << 20, u64::MAX >> 1] {
+        if let Ok(index) = Index::parse(body, count, at) {
+            assert!(index.chunks() == usize::from(count) && index.entries.iter().all(|e| e.offset < at), "Index");
+            written.clear();
+            index.write(&mut written);
+            assert_eq!(written[12..written.len() - 4], *body, "Index");
+        }
     }
     if let Ok(end) = End::parse(body) {
         written.clear();

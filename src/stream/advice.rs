@@ -312,7 +312,9 @@ fn foretold(head: &[u8]) -> Vec<TypedSpan> {
     loop {
         let skip = reader.skippable();
         let known = reader.announced().last().is_some_and(|s| s.known);
-        if skip < 2 || !known || spans.len() > MOST_FORETOLD {
+        // What goes on to the end, wherever that is, foretells nothing behind it.
+        let endless = skip > u64::MAX >> 1;
+        if skip < 2 || endless || !known || spans.len() > MOST_FORETOLD {
             break;
         }
         // A parser that goes by its header alone does not mind that the bytes are not there.
