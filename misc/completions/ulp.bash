@@ -236,7 +236,7 @@ _ulp() {
             return 0
             ;;
         ulp__subcmd__bank__subcmd__train)
-            opts="-o -f -T -q -h --output --force --ref --group --tau --tables --no-plain --dtype --columns --threads --quiet --help"
+            opts="-o -f -T -q -h --output --force --ref --group --tau --tables --block --no-plain --dtype --columns --threads --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -296,6 +296,10 @@ _ulp() {
                     return 0
                     ;;
                 --tables)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --block)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -89,6 +89,7 @@ js\t''
 cost\t''"
 complete -c ulp -n "__fish_ulp_using_subcommand bank; and __fish_seen_subcommand_from train" -l tau -d 'Largest distance of what is alike with --group js, 0 to 1' -r
 complete -c ulp -n "__fish_ulp_using_subcommand bank; and __fish_seen_subcommand_from train" -l tables -d 'Most tables of a bank' -r
+complete -c ulp -n "__fish_ulp_using_subcommand bank; and __fish_seen_subcommand_from train" -l block -d 'Log2 of the block length, 5 to 20, or 0 for none; by default what suits the samples' -r
 complete -c ulp -n "__fish_ulp_using_subcommand bank; and __fish_seen_subcommand_from train" -l dtype -d 'Type of the numbers: bf16, f16, f32, f64, … or auto' -r
 complete -c ulp -n "__fish_ulp_using_subcommand bank; and __fish_seen_subcommand_from train" -l columns -d 'Row length of the samples\' matrix, in numbers' -r
 complete -c ulp -n "__fish_ulp_using_subcommand bank; and __fish_seen_subcommand_from train" -s T -l threads -d 'Worker threads, 0 for one per core' -r
