@@ -21,6 +21,8 @@ use crate::wire::built_in;
 const SCALE_SYMBOLS: usize = 254;
 /// Frozen banks that the chunks of a kind choose among, at most.
 const CHOICES: usize = 4;
+/// A built-in bank must be so much of the cost better than those of a file.
+const PREFERRED: u64 = 200;
 /// Elements of a run by which a chunk chooses.
 const CHOOSING_RUN: usize = 1 << 10;
 
@@ -108,10 +110,7 @@ impl Frozen {
             (wanted && serves(&entry.bank, &coding)).then_some((entry.element == element, Choice { origin, coding }))
         };
         let built_in = (0..).zip(built_in::banks()).map(|(n, b)| (Origin::BuiltIn(n), b));
-        let mut all: Vec<(bool, Choice)> = file.filter_map(fitting).collect();
-        if all.is_empty() {
-            all = built_in.filter_map(fitting).collect();
-        }
+        let all: Vec<(bool, Choice)> = file.chain(built_in).filter_map(fitting).collect();
         // Banks of other types may do, but those of the same one nearly always do better.
         let own_type = all.iter().any(|(same, _)| *same);
         all.into_iter().filter(|(same, _)| *same || !own_type).map(|(_, choice)| choice).collect()
@@ -160,7 +159,12 @@ impl Frozen {
         }
         let costs = self.costs(&choices, runs, of, &mut workspace);
         let mut ranked: Vec<(u64, Choice)> = costs.into_iter().zip(choices).filter(|(c, _)| *c < u64::MAX).collect();
-        ranked.sort_by_key(|(cost, _)| *cost);
+        // Whoever has given a file means it, unless a built-in bank is better beyond doubt.
+        let given = |choice: &Choice| matches!(choice.origin, Origin::File(_)) || self.file.is_none();
+        ranked.sort_by_key(|(cost, choice)| if given(choice) { *cost } else { cost.saturating_add(cost / PREFERRED) });
+        if ranked.first().is_some_and(|(_, choice)| given(choice)) {
+            ranked.retain(|(_, choice)| given(choice));
+        }
         let &(cost, first) = ranked.first()?;
         // Those that are nowhere near will suit no chunk.
         ranked.retain(|(other, _)| *other <= cost.saturating_add(cost / 4));
