@@ -124,7 +124,7 @@ def _(file, _s):
 entry("element-0", "an entry of element type 0", "unsupported", element=0)
 entry("element-16", "an entry of element type 16", "unsupported", element=16)
 entry("method-6", "an entry of method 6", "unsupported", method=6)
-entry("method-2", "an entry of method 2, SAME", method=2)
+entry("method-2", "an entry of method 2, SAME, whose bank would do for RESIDUAL", number=2, method=2)
 entry("reserved-entry", "a reserved byte of an entry that is not zero", "unsupported", reserved=1)
 entry("class-of-lengths", "a bank of relative exponents for an integer type", element=U8.number)
 entry("class-of-exponents", "a bank of byte tokens for f32", number=1, element=F32.number)
