@@ -42,13 +42,16 @@ fn fixed_types_reach_their_sizes() {
 }
 
 /// Previous file (or none), file, largest compressed/input with nothing but the reference.
-const AUTO: [(Option<&str>, &str, f64); 13] = [
+const AUTO: [(Option<&str>, &str, f64); 15] = [
     (Some("bf16-step01600"), "bf16-step01601", 0.0788),
     (Some("bf16-step01600"), "bf16-step01610", 0.2125),
     (Some("bf16-step01600"), "bf16-step01700", 0.3325),
     (Some("bf16-step01200"), "bf16-step01600", 0.459),
     (Some("rl-bf16-step020"), "rl-bf16-step021", 0.0101),
     (Some("f16-step01600"), "f16-step01700", 0.519),
+    // The weights of the same step in the other float type.
+    (Some("f32-step01600"), "bf16-step01600", 0.002),
+    (Some("bf16-step01600"), "f32-step01600", 0.53),
     (Some("f32-step01600"), "f32-step01610", 0.605),
     (Some("f32-step01600"), "f32-step01700", 0.668),
     (Some("optim-f32-step01600"), "optim-f32-step01700", 0.808),
