@@ -1,16 +1,19 @@
 //! The conformance corpus: through the library with every kernel, and through the command with the corpus's own runner.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which may fail like tests")]
 
+mod common;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
+use common::decompress_with;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use ulpack::kernel::Kernel;
-use ulpack::{BankFile, Decoder, DecoderOptions, Error, ErrorClass, Reference};
+use ulpack::{BankFile, DecoderOptions, Error, ErrorClass, Reference};
 
 fn corpus() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("conformance")
@@ -80,16 +83,7 @@ fn decode(
     options.banks = banks;
     options.kernel = Some(kernel);
     options.threads = threads;
-    let references = references.iter().map(|r| Reference::Bytes(r.clone())).collect();
-    let mut decoder = Decoder::new(stream, options, references);
-    let mut content = Vec::new();
-    loop {
-        match decoder.next_chunk() {
-            Ok(Some(bytes)) => content.extend_from_slice(bytes),
-            Ok(None) => return (content, None),
-            Err(error) => return (content, Some(error)),
-        }
-    }
+    decompress_with(stream, references.iter().map(|r| Reference::Bytes(r.clone())).collect(), options)
 }
 
 #[test]

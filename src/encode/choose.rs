@@ -13,6 +13,10 @@ use crate::encode::workspace::Workspace;
 use crate::kernel::encode::Clip;
 use crate::with_word;
 
+/// From so many eighths of equal elements on sets of what differs are worth a try.
+pub const HALF_EQUAL: usize = 4;
+/// And from so many on fast levels try nothing else: sets take a fraction of the time.
+pub const MOSTLY_EQUAL: usize = 6;
 /// Elements of a run in a sample.
 const RUN: usize = 1 << 13;
 
@@ -63,15 +67,14 @@ pub fn best(
     let equal = if reference { equal_eighths(runs, element) } else { 0 };
     let models: &[Model] = match (reference, level) {
         (false, _) => &[Model::Plain],
-        // Sets take a fraction of the time.
-        (true, Level::Fast) if equal >= 6 => &[Model::Mask],
-        (true, _) if equal >= 4 => &[Model::Residual, Model::Mask],
+        (true, Level::Fast) if equal >= MOSTLY_EQUAL => &[Model::Mask],
+        (true, _) if equal >= HALF_EQUAL => &[Model::Residual, Model::Mask],
         (true, _) => &[Model::Residual],
     };
     best_of(models, element, shift, reference, level, runs, of)
 }
 
-/// [`best`] with one of these models.
+/// [`best`] with one of these models, all of which use the reference or none.
 #[must_use]
 pub fn best_of(
     models: &[Model],
@@ -85,13 +88,15 @@ pub fn best_of(
     let sampled = sampled(runs, element);
     let mut workspace = Workspace::default();
     let mut best: Option<(Coding, i16, u64)> = None;
+    // Opaque bytes have no magnitude that would tell anything.
+    let lengths: &[u8] = if element == ElementType::Bytes && !reference { &[0] } else { level.blocks() };
+    // Distances, and how scales are made of them, are the same for all that use the reference.
+    let mut fitted = coding(models.first().copied().unwrap_or(Model::Plain), element, shift, runs);
+    fit_scales(&mut fitted, runs, &workspace);
+    fitted.block = lengths.iter().copied().filter(|&b| b > 0).min().unwrap_or(0);
+    let units = units(&fitted, runs, &workspace);
     for &model in models {
-        let mut first = coding(model, element, shift, runs);
-        // Opaque bytes have no magnitude that would tell anything.
-        let lengths: &[u8] = if element == ElementType::Bytes && !reference { &[0] } else { level.blocks() };
-        fit_scales(&mut first, runs, &workspace);
-        first.block = lengths.iter().copied().filter(|&b| b > 0).min().unwrap_or(0);
-        let units = units(&first, runs, &workspace);
+        let mut first = Coding { model, ..fitted };
         for &block in lengths.iter().filter(|&&b| model != Model::Mask || b == 0 || b >= 8) {
             first.block = block;
             let base = base(&first, runs, &units);
@@ -101,7 +106,7 @@ pub fn best_of(
             }
         }
     }
-    best.unwrap_or((coding(Model::Plain, element, shift, runs), 0, u64::MAX))
+    best.unwrap_or((fitted, 0, u64::MAX))
 }
 
 /// Sets how scales are made of distances.

@@ -8,7 +8,7 @@ use crate::core::model::Model;
 use crate::core::plain::PlainTokens;
 use crate::core::table::FrequencyTable;
 use crate::encode::bank::{Statistics, bits, build};
-use crate::encode::choose::{best, equal_eighths, fit_scales, sampled};
+use crate::encode::choose::{MOSTLY_EQUAL, best, equal_eighths, fit_scales, sampled};
 use crate::encode::coding::Coding;
 use crate::encode::estimate::{self, Run};
 use crate::encode::level::Level;
@@ -144,8 +144,7 @@ impl Frozen {
     ) -> Option<Verdict> {
         // With a file speed is the aim.
         let search = if self.file.is_some() { Level::Fast } else { level };
-        // Sets take a fraction of the time.
-        let masks = reference && level == Level::Fast && equal_eighths(runs, element) >= 6;
+        let masks = reference && level == Level::Fast && equal_eighths(runs, element) >= MOSTLY_EQUAL;
         let mut choices = self.choices(element, shift, reference, masks);
         if choices.is_empty() {
             choices = self.choices(element, shift, reference, false);

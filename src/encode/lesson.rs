@@ -3,7 +3,7 @@
 use crate::core::element::ElementType;
 use crate::core::model::Model;
 use crate::encode::bank::Statistics;
-use crate::encode::choose::{best_of, equal_eighths, sample};
+use crate::encode::choose::{HALF_EQUAL, best_of, equal_eighths, sample};
 use crate::encode::chunk::simple;
 use crate::encode::coding::Coding;
 use crate::encode::estimate::base;
@@ -43,7 +43,7 @@ impl Plan<'_> {
         let runs = sample(plan, self.level.sample().min(JUDGED));
         let other = match coding.model {
             Model::Plain => None,
-            Model::Residual => (equal_eighths(&runs, coding.element) >= 4).then_some(Model::Mask),
+            Model::Residual => (equal_eighths(&runs, coding.element) >= HALF_EQUAL).then_some(Model::Mask),
             Model::Mask => Some(Model::Residual),
         };
         if let Some(model) = other {

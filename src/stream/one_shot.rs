@@ -1,6 +1,6 @@
 //! Whole contents in memory, and single tensors in the caller's buffers.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::sync::Arc;
 
 use crate::core::element::ElementType;
@@ -127,14 +127,17 @@ pub fn decode_into(
     let other = |needed: &str| Error::Usage(format!("the buffer has {length} bytes, the tensor {needed}"));
     let mut rest = out;
     let mut name = None;
-    while let Some(chunk) = decoder.next_chunk()? {
-        let (own, after) = rest.split_at_mut_checked(chunk.len()).ok_or_else(|| other("has more"))?;
-        own.copy_from_slice(chunk);
-        rest = after;
+    while !rest.is_empty() {
+        // Straight into the caller's memory where chunks fit.
+        let count = decoder.read(rest)?;
+        if count == 0 {
+            return Err(other("fewer"));
+        }
+        rest = rest.get_mut(count..).unwrap_or_default();
         if name.is_none() {
             let found = decoder.metadata().iter().find(|(key, _)| key == TENSOR_KEY);
             name = found.and_then(|(_, value)| String::from_utf8(value.clone()).ok());
         }
     }
-    if rest.is_empty() { Ok(name) } else { Err(other("fewer")) }
+    if decoder.read(&mut [0])? > 0 { Err(other("has more")) } else { Ok(name) }
 }
