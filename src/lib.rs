@@ -21,7 +21,7 @@ pub use error::{Error, ErrorClass, Result};
 pub use stream::{
     Applied, Chain, ChainDecoder, Decoder, DecoderOptions, Encoder, EncoderOptions, FrozenSummary, Grouping, Level,
     Link, Listing, Names, ReadAt, Reader, Reference, ReferenceInfo, Row, Setup, StreamInfo, Summary, TENSOR_KEY,
-    TensorInfo, TensorView, Trainer, Training, Typing, apply_in_place, apply_to_file, compress, decode_into,
-    decompress, encode_into, inspect, inspect_with,
+    TensorInfo, TensorView, Trainer, Training, Typing, apply_in_place, apply_to_file, compress, content_length,
+    decode_into, decompress, encode_into, inspect, inspect_with,
 };
 pub use wire::bank_file::BankFile;

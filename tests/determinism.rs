@@ -5,9 +5,10 @@ mod common;
 
 use std::io::{self, Cursor, Read, Write};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::{Random, fixed, references, split};
-use ulpack::{Decoder, DecoderOptions, ElementType, Encoder, EncoderOptions, Level, Reference, Typing};
+use ulpack::{Decoder, DecoderOptions, ElementType, Encoder, EncoderOptions, Level, ReadAt, Reference, Typing};
 
 /// A content with stretches of several kinds and its reference: `elements` bf16 numbers, those in the middle of a long one unchanged; some bytes, some zeros.
 fn pair(elements: usize) -> (Vec<u8>, Vec<u8>) {
@@ -173,6 +174,35 @@ fn without_samples(stream: &[u8]) -> Vec<Vec<u8>> {
     records.retain(|r| !(r.kind == 2 && r.bytes[1] == 0));
     assert_eq!(records.pop().map(|r| r.kind), Some(6));
     std::iter::once(header).chain(records.into_iter().map(|r| r.bytes)).collect()
+}
+
+#[test]
+fn what_is_in_memory_is_not_read() {
+    /// Counts the bytes that are read of it.
+    struct Counted(Vec<u8>, AtomicUsize);
+    impl ReadAt for Counted {
+        fn size(&self) -> io::Result<u64> {
+            self.0.size()
+        }
+        fn fill_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+            let count = self.0.fill_at(buffer, offset)?;
+            self.1.fetch_add(count, Ordering::Relaxed);
+            Ok(count)
+        }
+        fn in_memory(&self) -> Option<&[u8]> {
+            self.0.in_memory()
+        }
+    }
+    let (content, bytes) = pair(1 << 20);
+    let counted = Arc::new(Counted(bytes.clone(), AtomicUsize::new(0)));
+    let used = || vec![Reference::Random(Arc::clone(&counted) as Arc<dyn ReadAt>)];
+    let options = fixed(ElementType::Bf16);
+    let stream = encode(&content, used(), &options, || 1 << 20);
+    assert!(stream == encode(&content, references(Some(&bytes)), &options, || 1 << 20));
+    let (back, error) = common::decompress_with(&stream, used(), DecoderOptions::default());
+    assert!(error.is_none() && back == content);
+    // But for its samples, on each side, and for what no chunk needs, which the CRC of the whole takes in.
+    assert!(counted.1.load(Ordering::Relaxed) <= 2 * 65_536 + 75_001);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Decompression, forward.
 
+use std::io::Read;
 use std::sync::{Mutex, PoisonError};
 
 use pyo3::exceptions::PyValueError;
@@ -10,6 +11,7 @@ use ulpack::DecoderOptions;
 use crate::buffer::{Bytes, BytesMut};
 use crate::error::raised;
 use crate::file::PyReader;
+use crate::output::{Output, Unfilled, joined};
 use crate::reference::references;
 use crate::signals::Signals;
 
@@ -21,6 +23,9 @@ pub(crate) fn options(threads: usize, memory: Option<u64>) -> DecoderOptions {
     options
 }
 
+/// Most bytes set aside for each byte of input because its last records say that there will be so many; more are when they come.
+const BELIEVED: u64 = 1 << 10;
+
 /// Decompresses all streams in a buffer into `bytes`.
 #[pyfunction]
 pub(crate) fn decompress<'py>(
@@ -31,17 +36,46 @@ pub(crate) fn decompress<'py>(
     memory: Option<u64>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let (coded, references) = (Bytes::of(data)?, references(&refs)?);
-    let content = py.detach(|| -> PyResult<Vec<u8>> {
-        let mut signals = Signals::new();
+    let told = ulpack::content_length(coded.bytes()).unwrap_or(0);
+    let told = told.min((coded.bytes().len() as u64).saturating_mul(BELIEVED));
+    let mut object = Unfilled::new(py, usize::try_from(told).unwrap_or(0))?;
+    let mut out = Output::new(object.memory(), threads);
+    py.detach(|| {
         let mut decoder = ulpack::Decoder::new(coded.bytes(), options(threads, memory), references);
-        let mut content = Vec::new();
-        while let Some(chunk) = decoder.next_chunk().map_err(raised)? {
-            content.extend_from_slice(chunk);
-            signals.check()?;
-        }
-        Ok(content)
+        fill(&mut decoder, &mut out)
     })?;
-    Ok(PyBytes::new(py, &content))
+    if out.is_whole() { Ok(object.filled()) } else { joined(py, &out.parts()) }
+}
+
+/// Reads to the end.
+fn fill<R: Read>(decoder: &mut ulpack::Decoder<R>, out: &mut Output<'_>) -> PyResult<()> {
+    let mut signals = Signals::new();
+    loop {
+        let count = decoder.read(out.next()).map_err(|error| raised(error.into()))?;
+        if count == 0 {
+            return Ok(());
+        }
+        out.advance(count);
+        signals.check()?;
+    }
+}
+
+/// Reads until `out` is full or the content ends; returns how many bytes, and what has ended it if that is an error. Nothing that is not verified is left behind these.
+fn read<R: Read>(decoder: &mut ulpack::Decoder<R>, out: &mut [u8]) -> (usize, PyResult<()>) {
+    let mut signals = Signals::new();
+    let mut at = 0;
+    while let Some(rest) = out.get_mut(at..).filter(|rest| !rest.is_empty()) {
+        let done = decoder.read(rest).map_err(|error| raised(error.into()));
+        match done.and_then(|count| signals.check().map(|()| count)) {
+            Ok(0) => break,
+            Ok(count) => at += count,
+            Err(error) => {
+                rest.fill(0);
+                return (at, Err(error));
+            }
+        }
+    }
+    (at, Ok(()))
 }
 
 /// Decompresses all streams in a buffer into another, which must have the length of the content.
@@ -55,62 +89,28 @@ pub(crate) fn decode_into(
     memory: Option<u64>,
 ) -> PyResult<()> {
     let (mut out, coded, references) = (BytesMut::of(out)?, Bytes::of(data)?, references(&refs)?);
+    out.apart_from(refs.iter().chain([data]))?;
     py.detach(|| -> PyResult<()> {
-        let mut signals = Signals::new();
         let mut decoder = ulpack::Decoder::new(coded.bytes(), options(threads, memory), references);
-        let rest = out.bytes_mut();
-        let length = rest.len();
-        let mut at = 0;
-        while let Some(chunk) = decoder.next_chunk().map_err(raised)? {
-            let place = rest.get_mut(at..at + chunk.len());
-            let place = place
-                .ok_or_else(|| PyValueError::new_err(format!("the buffer has {length} bytes, the content more")))?;
-            place.copy_from_slice(chunk);
-            at += chunk.len();
-            signals.check()?;
-        }
-        if at < length {
-            return Err(PyValueError::new_err(format!("the buffer has {length} bytes, the content {at}")));
-        }
-        Ok(())
+        let out = out.bytes_mut();
+        let length = out.len();
+        let (count, result) = read(&mut decoder, out);
+        result?;
+        let more = decoder.read(&mut [0]).map_err(|error| raised(error.into()))?;
+        let content = match (count < length, more) {
+            (false, 0) => return Ok(()),
+            (true, _) => count.to_string(),
+            (false, _) => String::from("more"),
+        };
+        Err(PyValueError::new_err(format!("the buffer has {length} bytes, the content {content}")))
     })
 }
 
 /// Decompresses a file object, forward.
 #[pyclass(frozen, module = "ulpack._native")]
-pub(crate) struct Decoder(Mutex<Inner>);
-
-struct Inner {
-    decoder: ulpack::Decoder<PyReader>,
-    /// Decoded bytes not yet taken.
-    held: Vec<u8>,
-    taken: usize,
-    ended: bool,
-}
-
-impl Inner {
-    /// The next bytes: at least one, or none at the end.
-    fn some(&mut self) -> PyResult<&[u8]> {
-        while self.taken >= self.held.len() && !self.ended {
-            self.taken = 0;
-            self.held.clear();
-            match self.decoder.next_chunk().map_err(raised)? {
-                Some(chunk) => self.held.extend_from_slice(chunk),
-                None => self.ended = true,
-            }
-        }
-        Ok(self.held.get(self.taken..).unwrap_or(&[]))
-    }
-
-    fn fill(&mut self, out: &mut [u8]) -> PyResult<usize> {
-        let rest = self.some()?;
-        let count = rest.len().min(out.len());
-        if let (Some(to), Some(from)) = (out.get_mut(..count), rest.get(..count)) {
-            to.copy_from_slice(from);
-        }
-        self.taken += count;
-        Ok(count)
-    }
+pub(crate) struct Decoder {
+    decoder: Mutex<ulpack::Decoder<PyReader>>,
+    threads: usize,
 }
 
 #[pymethods]
@@ -119,46 +119,26 @@ impl Decoder {
     fn new(file: Py<PyAny>, refs: Vec<Bound<'_, PyAny>>, threads: usize, memory: Option<u64>) -> PyResult<Self> {
         let references = references(&refs)?;
         let decoder = ulpack::Decoder::new(PyReader::new(file), options(threads, memory), references);
-        Ok(Self(Mutex::new(Inner { decoder, held: Vec::new(), taken: 0, ended: false })))
+        Ok(Self { decoder: Mutex::new(decoder), threads })
     }
 
     /// Fills a buffer, as far as the content goes; returns how many bytes.
     fn readinto(&self, py: Python<'_>, out: &Bound<'_, PyAny>) -> PyResult<usize> {
         let mut out = BytesMut::of(out)?;
         py.detach(|| {
-            let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut signals = Signals::new();
-            let out = out.bytes_mut();
-            let mut at = 0;
-            while let Some(rest) = out.get_mut(at..).filter(|rest| !rest.is_empty()) {
-                let count = inner.fill(rest)?;
-                if count == 0 {
-                    break;
-                }
-                at += count;
-                signals.check()?;
-            }
-            Ok(at)
+            let mut decoder = self.decoder.lock().unwrap_or_else(PoisonError::into_inner);
+            let (count, result) = read(&mut decoder, out.bytes_mut());
+            result.map(|()| count)
         })
     }
 
     /// All that is left.
     fn readall<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let all = py.detach(|| -> PyResult<Vec<u8>> {
-            let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut signals = Signals::new();
-            let mut all = Vec::new();
-            loop {
-                let rest = inner.some()?;
-                if rest.is_empty() {
-                    return Ok(all);
-                }
-                all.extend_from_slice(rest);
-                let count = rest.len();
-                inner.taken += count;
-                signals.check()?;
-            }
+        let mut out = Output::new(&mut [], self.threads);
+        py.detach(|| {
+            let mut decoder = self.decoder.lock().unwrap_or_else(PoisonError::into_inner);
+            fill(&mut decoder, &mut out)
         })?;
-        Ok(PyBytes::new(py, &all))
+        joined(py, &out.parts())
     }
 }

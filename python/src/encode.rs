@@ -11,11 +11,9 @@ use ulpack::{ElementType, EncoderOptions, Level, Typing};
 use crate::buffer::Bytes;
 use crate::error::raised;
 use crate::file::PyWriter;
+use crate::output::{joined, reserved};
 use crate::reference::references;
 use crate::signals::Signals;
-
-/// Bytes given to the encoder between two looks at signals.
-const PIECE: usize = 8 << 20;
 
 /// What can be said about compression, as the crate takes it.
 #[derive(FromPyObject)]
@@ -68,15 +66,23 @@ pub(crate) fn compress<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let (content, references, options) = (Bytes::of(data)?, references(&refs)?, options.options()?);
     let coded = py.detach(|| -> PyResult<Vec<u8>> {
-        let mut signals = Signals::new();
-        let mut encoder = ulpack::Encoder::new(Vec::new(), options, references).map_err(raised)?;
-        for piece in content.bytes().chunks(PIECE) {
-            encoder.write_all(piece).map_err(|error| raised(error.into()))?;
-            signals.check()?;
-        }
+        let room = reserved(content.bytes().len());
+        let mut encoder = ulpack::Encoder::new(room, options, references).map_err(raised)?;
+        feed(&mut encoder, content.bytes())?;
         Ok(encoder.finish().map_err(raised)?.0)
     })?;
-    Ok(PyBytes::new(py, &coded))
+    joined(py, &[&coded])
+}
+
+/// Gives bytes to an encoder, which takes a window of them at a time.
+fn feed<W: Write>(encoder: &mut ulpack::Encoder<W>, mut bytes: &[u8]) -> PyResult<()> {
+    let mut signals = Signals::new();
+    while !bytes.is_empty() {
+        let count = encoder.write(bytes).map_err(|error| raised(error.into()))?;
+        bytes = bytes.get(count..).unwrap_or_default();
+        signals.check()?;
+    }
+    Ok(())
 }
 
 /// Compresses what is written to it into a file object.
@@ -107,11 +113,7 @@ impl Encoder {
         let content = Bytes::of(data)?;
         self.with(py, |encoder| {
             let encoder = encoder.as_mut().ok_or_else(|| PyValueError::new_err("the stream is finished"))?;
-            let mut signals = Signals::new();
-            for piece in content.bytes().chunks(PIECE) {
-                encoder.write_all(piece).map_err(|error| raised(error.into()))?;
-                signals.check()?;
-            }
+            feed(encoder, content.bytes())?;
             Ok(content.bytes().len())
         })
     }

@@ -8,6 +8,7 @@ mod decode;
 mod encode;
 mod error;
 mod file;
+mod output;
 mod random;
 mod reference;
 mod signals;

@@ -85,9 +85,10 @@ pub(crate) fn apply_in_place<'py>(
     delta: &Bound<'py, PyAny>,
     threads: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (mut content, delta) = (BytesMut::of(content)?, Bytes::of(delta)?);
+    let (mut content, coded) = (BytesMut::of(content)?, Bytes::of(delta)?);
+    content.apart_from([delta])?;
     let applied = py
-        .detach(|| ulpack::apply_in_place(content.bytes_mut(), delta.bytes(), options(threads, None)))
+        .detach(|| ulpack::apply_in_place(content.bytes_mut(), coded.bytes(), options(threads, None)))
         .map_err(raised)?;
     counts(py, &applied)
 }

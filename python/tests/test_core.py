@@ -1,6 +1,7 @@
 import doctest
 import pickle
 import threading
+import zlib
 
 import numpy as np
 import pytest
@@ -74,6 +75,45 @@ def test_into_a_buffer(weights):
     for wrong in (np.empty(3, np.float32), np.empty(next.size + 1, np.float32), bytes(next.nbytes), out[:, ::2]):
         with pytest.raises(ValueError):
             ulpack.decode_into(wrong, coded, ref=prev)
+
+
+def test_what_is_written_shares_nothing_with_what_is_read(weights):
+    prev, next = weights(0), weights(1)
+    coded = np.frombuffer(bytearray(ulpack.compress(next, ref=prev)), np.uint8)
+    kept = prev.copy(), coded.copy()
+    for out, data, ref in ((prev, coded, prev), (prev, coded, [kept[0], prev[:1]]), (coded, coded, prev)):
+        with pytest.raises(ValueError, match="shares memory"):
+            ulpack.decode_into(out, data, ref=ref)
+    with pytest.raises(ValueError, match="shares memory"):
+        ulpack.apply_in_place(coded, coded)
+    assert np.array_equal(prev, kept[0]) and np.array_equal(coded, kept[1])
+
+
+def test_nothing_wrong_is_left_in_a_buffer(weights):
+    prev, next = np.concatenate([weights(0)] * 8), np.concatenate([weights(1)] * 8)
+    whole = np.frombuffer(next, np.uint8)
+    coded = bytearray(ulpack.compress(next, ref=prev))
+    (told,) = ulpack.describe(coded)
+    assert told["chunks"] > 1
+    coded[len(coded) * 2 // 3] ^= 1
+    out = np.full(next.nbytes, 7, np.uint8)
+    with pytest.raises(ulpack.UlpError):
+        ulpack.decode_into(out, coded, ref=prev, threads=1)
+    good = int(np.argmin(out == whole))
+    assert good > 0 and not out[good:].any()
+
+
+def test_a_length_that_is_not_true_is_damage(weights):
+    """The length of the result is set aside as the stream's last record tells it; what is decoded decides."""
+    for content in (weights(0), np.zeros(20 << 20, np.uint8)):
+        coded = ulpack.compress(content)
+        assert ulpack.decompress(coded + coded) == content.tobytes() * 2
+        at = len(coded) - 44
+        for told in (0, 1, content.nbytes - 1, content.nbytes + 1, 20 * content.nbytes, 1 << 50, (1 << 64) - 1):
+            end = coded[at : at + 8] + told.to_bytes(8, "little") + coded[at + 16 : at + 36]
+            wrong = coded[:at] + end + zlib.crc32(end).to_bytes(4, "little") + coded[-4:]
+            with pytest.raises(ulpack.UlpError, match="content_length"):
+                ulpack.decompress(wrong)
 
 
 def test_in_place(weights, tmp_path):

@@ -97,8 +97,8 @@ def decompress(data: Any, ref: Any = None, threads: int = 0, memory: int | None 
 def decode_into(out: Any, data: Any, ref: Any = None, threads: int = 0, memory: int | None = None) -> None:
     """Decompresses all streams in `data` into `out`, a writable buffer, numpy array or CPU tensor of exactly as many bytes as the content.
 
-    After an error `out` holds a true prefix of the content and, behind it, what it held before. Raises what `decompress` raises, and ValueError where the
-    length is another or `out` is not contiguous.
+    After an error in the stream `out` holds a true prefix of the content, and zeros behind it. Raises what `decompress` raises, and ValueError where the length
+    is another, `out` is not contiguous, or it shares memory with `data` or `ref`.
     """
     _native.decode_into(as_bytes(out, writable=True), as_bytes(data), references(ref), threads, memory)
 

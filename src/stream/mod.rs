@@ -29,7 +29,7 @@ pub use chain::{Chain, ChainDecoder, Link};
 pub use decoder::Decoder;
 pub use encoder::Encoder;
 pub use inspect::{Listing, inspect, inspect_with};
-pub use one_shot::{TENSOR_KEY, TensorView, compress, decode_into, decompress, encode_into};
+pub use one_shot::{TENSOR_KEY, TensorView, compress, content_length, decode_into, decompress, encode_into};
 pub use options::{Damage, DecoderOptions, EncoderOptions, FrozenSummary, Level, Summary, Typing};
 pub use read_at::ReadAt;
 pub use reader::{Reader, ReferenceInfo, StreamInfo, TensorInfo};

@@ -7,6 +7,7 @@ use crate::core::element::ElementType;
 use crate::error::{Error, Result};
 use crate::stream::decoder::Decoder;
 use crate::stream::encoder::Encoder;
+use crate::stream::map;
 use crate::stream::options::{DecoderOptions, EncoderOptions, Typing};
 use crate::stream::reference::Reference;
 
@@ -47,6 +48,22 @@ pub fn decompress(coded: &[u8], options: DecoderOptions, references: Vec<Referen
         content.extend_from_slice(chunk);
     }
     Ok(content)
+}
+
+/// Bytes of content of the streams in `coded`, as their End records say it. Nothing is decoded or verified: an advice of how much memory to set aside.
+///
+/// ```
+/// # fn main() -> ulpack::Result<()> {
+/// let coded = ulpack::compress(&[7; 1000], ulpack::EncoderOptions::default(), Vec::new())?;
+/// assert_eq!(ulpack::content_length(&[&coded[..], &coded[..]].concat())?, 2000);
+/// # Ok(()) }
+/// ```
+///
+/// # Errors
+/// `coded` does not begin with a stream, or does not end with one.
+pub fn content_length(coded: &[u8]) -> Result<u64> {
+    let told = map::streams(&coded)?.iter().try_fold(0u64, |sum, stream| sum.checked_add(stream.end.content_length));
+    told.ok_or(Error::Extent("content"))
 }
 
 /// A tensor in the caller's memory.

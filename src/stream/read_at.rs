@@ -18,6 +18,11 @@ pub trait ReadAt: Send + Sync {
     /// # Errors
     /// Those of the source.
     fn fill_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+
+    /// All the bytes, where they are in memory for as long as this lives: they are then used where they are, instead of being read. The same each time.
+    fn in_memory(&self) -> Option<&[u8]> {
+        None
+    }
 }
 
 impl ReadAt for File {
@@ -63,6 +68,10 @@ impl ReadAt for [u8] {
         }
         Ok(count)
     }
+
+    fn in_memory(&self) -> Option<&[u8]> {
+        Some(self)
+    }
 }
 
 impl ReadAt for Vec<u8> {
@@ -72,6 +81,10 @@ impl ReadAt for Vec<u8> {
 
     fn fill_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         self.as_slice().fill_at(buffer, offset)
+    }
+
+    fn in_memory(&self) -> Option<&[u8]> {
+        Some(self)
     }
 }
 
@@ -83,6 +96,10 @@ impl<T: ReadAt + ?Sized> ReadAt for Arc<T> {
     fn fill_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         self.as_ref().fill_at(buffer, offset)
     }
+
+    fn in_memory(&self) -> Option<&[u8]> {
+        self.as_ref().in_memory()
+    }
 }
 
 impl<T: ReadAt + ?Sized> ReadAt for &T {
@@ -92,6 +109,10 @@ impl<T: ReadAt + ?Sized> ReadAt for &T {
 
     fn fill_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         (**self).fill_at(buffer, offset)
+    }
+
+    fn in_memory(&self) -> Option<&[u8]> {
+        (**self).in_memory()
     }
 }
 

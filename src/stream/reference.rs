@@ -18,7 +18,8 @@ pub enum Reference {
     Pipe(Box<dyn Read + Send>),
     /// Bytes in memory.
     Bytes(Arc<[u8]>),
-    /// Anything else with random access: the content of a [`Reader`](crate::Reader), an object in a store.
+    /// Anything else with random access: the content of a [`Reader`](crate::Reader), an object in a store, a file mapped into memory. Bytes that are
+    /// [in memory](ReadAt::in_memory) are used where they are.
     Random(Arc<dyn ReadAt>),
 }
 
@@ -35,34 +36,26 @@ const SAMPLED_WHOLE: u64 = 65_536;
 
 /// Bytes that can be read at any position.
 #[derive(Clone)]
-pub(crate) enum RandomAccess {
-    Bytes(Arc<[u8]>),
-    /// With its length.
-    Other(Arc<dyn ReadAt>, u64),
+pub(crate) struct RandomAccess {
+    source: Arc<dyn ReadAt>,
+    length: u64,
 }
 
 impl RandomAccess {
     /// Bytes there are.
     pub(crate) fn len(&self) -> u64 {
-        match self {
-            Self::Bytes(bytes) => bytes.len() as u64,
-            Self::Other(_, length) => *length,
-        }
+        self.length
     }
 
     /// The bytes of a range, where they are in memory.
     pub(crate) fn in_memory(&self, range: &Range<u64>) -> Option<&[u8]> {
-        let Self::Bytes(bytes) = self else { return None };
+        let bytes = self.source.in_memory()?;
         bytes.get(usize::try_from(range.start).ok()?..usize::try_from(range.end).ok()?)
     }
 
     /// Fills as much of `buffer` as there are bytes from `offset` on; returns how many.
     pub(crate) fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize> {
-        let count = match self {
-            Self::Bytes(bytes) => bytes.fill_at(buffer, offset),
-            Self::Other(source, _) => source.fill_at(buffer, offset),
-        };
-        Ok(count?)
+        Ok(self.source.fill_at(buffer, offset)?)
     }
 
     /// The sampled identity.
@@ -200,24 +193,19 @@ pub(crate) enum Source {
 impl Source {
     /// Opens a reference. A `File` that is no regular file is a pipe.
     pub(crate) fn open(reference: Reference) -> Result<Self> {
-        Ok(match reference {
-            Reference::File(file) => {
-                let metadata = file.metadata()?;
-                if metadata.is_file() {
-                    Self::Random(RandomAccess::Other(Arc::new(file), metadata.len()), Progress::default())
-                } else {
-                    return Self::open(Reference::Pipe(Box::new(file)));
-                }
-            }
-            Reference::Bytes(bytes) => Self::Random(RandomAccess::Bytes(bytes), Progress::default()),
-            Reference::Random(source) => {
-                let length = source.size()?;
-                Self::Random(RandomAccess::Other(source, length), Progress::default())
-            }
-            Reference::Pipe(inner) => {
-                Self::Pipe(Pipe { inner, start: 0, held: Vec::new(), crc: crc32fast::Hasher::new(), ended: false })
-            }
-        })
+        let source: Arc<dyn ReadAt> = match reference {
+            Reference::File(file) if file.metadata()?.is_file() => Arc::new(file),
+            Reference::File(file) => return Ok(Self::pipe(Box::new(file))),
+            Reference::Pipe(inner) => return Ok(Self::pipe(inner)),
+            Reference::Bytes(bytes) => Arc::new(bytes),
+            Reference::Random(source) => source,
+        };
+        let length = source.size()?;
+        Ok(Self::Random(RandomAccess { source, length }, Progress::default()))
+    }
+
+    fn pipe(inner: Box<dyn Read + Send>) -> Self {
+        Self::Pipe(Pipe { inner, start: 0, held: Vec::new(), crc: crc32fast::Hasher::new(), ended: false })
     }
 
     /// Random access, where there is.
@@ -262,14 +250,12 @@ impl Source {
         }
     }
 
-    /// At most `length` bytes from `offset` on of a reference that is in memory.
-    pub(crate) fn shared(&mut self, offset: u64, length: usize) -> Option<(Arc<[u8]>, Range<usize>)> {
-        let Self::Random(RandomAccess::Bytes(bytes), _) = self else {
-            return None;
-        };
-        let start = usize::try_from(offset).map_or(bytes.len(), |o| o.min(bytes.len()));
-        let range = start..bytes.len().min(start.saturating_add(length));
-        Some((Arc::clone(bytes), range))
+    /// At most `length` bytes from `offset` on of a reference that is in memory: what holds it, and the range.
+    pub(crate) fn shared(&self, offset: u64, length: usize) -> Option<(Arc<dyn ReadAt>, Range<usize>)> {
+        let source = &self.random()?.source;
+        let all = source.in_memory()?.len();
+        let start = usize::try_from(offset).map_or(all, |o| o.min(all));
+        Some((Arc::clone(source), start..all.min(start.saturating_add(length))))
     }
 
     /// Takes note of the CRC32 of bytes that somebody has read, so that the whole need not be read again. Small gaps before them are.

@@ -15,6 +15,7 @@ use crate::encode::span::{InputSpan, SpanReference};
 use crate::encode::workspace::Workspaces;
 use crate::error::Result;
 use crate::stream::pool::Pool;
+use crate::stream::read_at::ReadAt;
 use crate::stream::reference::Source;
 
 /// Content bytes of a window, about.
@@ -56,14 +57,14 @@ enum Place {
     /// Among those that were read.
     Read(Range<usize>),
     /// In memory all the time.
-    Shared(Arc<[u8]>, Range<usize>),
+    Shared(Arc<dyn ReadAt>, Range<usize>),
 }
 
 impl Place {
     fn bytes<'a>(&'a self, read: &'a [u8]) -> &'a [u8] {
         match self {
             Self::Read(range) => read.get(range.clone()),
-            Self::Shared(bytes, range) => bytes.get(range.clone()),
+            Self::Shared(source, range) => source.in_memory().and_then(|bytes| bytes.get(range.clone())),
         }
         .unwrap_or(&[])
     }
@@ -214,7 +215,7 @@ fn load(ranges: &[TypedRange], references: &mut [Source], bytes: &mut Vec<u8>) -
         {
             let length = range.bytes.len() / range.element.width() * element.width();
             let length = length.min(usize::try_from(available).unwrap_or(usize::MAX));
-            place = source.shared(offset, length).map(|(bytes, range)| Place::Shared(bytes, range));
+            place = source.shared(offset, length).map(|(source, range)| Place::Shared(source, range));
             if place.is_none() {
                 source.read(index.into(), offset, length, bytes)?;
             }
