@@ -116,6 +116,32 @@ fn writes_of_any_size_over_several_windows() {
 }
 
 #[test]
+fn the_rest_at_once_or_in_pieces() {
+    let (content, reference) = pair(17 << 20);
+    let whole = content.len();
+    let short = [0, 1, 65_535, 65_536, 70_001].map(|length| (1, length, vec![0, 1, length / 2, length]));
+    let long = [(1, whole, vec![0]), (2, 70_001, vec![0, 1]), (2, whole, vec![whole / 2])];
+    for typing in [Typing::Auto, Typing::Fixed(ElementType::Bf16)] {
+        for (threads, length, begun) in short.iter().chain(&long) {
+            let mut options = fixed(ElementType::Bf16);
+            options.typing = typing;
+            options.threads = *threads;
+            options.columns = Some(1000);
+            options.level = Level::Fast;
+            let content = &content[..*length];
+            let pieces = encode(content, references(Some(&reference)), &options, || 999_983);
+            for &first in begun {
+                let (first, rest) = content.split_at(first.min(*length));
+                let mut encoder = Encoder::new(Vec::new(), options.clone(), references(Some(&reference))).unwrap();
+                encoder.write_all(first).unwrap();
+                let at_once = encoder.finish_with(rest).unwrap().0;
+                assert!(at_once == pieces, "{typing:?}, {threads} threads, {length}, {}", first.len());
+            }
+        }
+    }
+}
+
+#[test]
 fn flushing_changes_nothing() {
     let (content, reference) = pair(40_000);
     let options = fixed(ElementType::Bf16);

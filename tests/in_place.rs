@@ -7,7 +7,7 @@ use std::fs::{self, File, OpenOptions};
 use std::path::Path;
 
 use common::{Random, checkpoint, compress, fixed};
-use ulpack::{Applied, DecoderOptions, ElementType, EncoderOptions, Error, apply_in_place, apply_to_file};
+use ulpack::{Applied, DecoderOptions, ElementType, EncoderOptions, Error, Level, apply_in_place, apply_to_file};
 
 fn options() -> DecoderOptions {
     let mut options = DecoderOptions::default();
@@ -69,6 +69,25 @@ fn what_cannot_be_applied_leaves_all_as_it_was() {
     let elsewhere = compress(&next, Some(&moved), &EncoderOptions::default());
     assert!(matches!(refuse(&prev, &elsewhere), Error::Usage(_)));
     assert!(matches!(refuse(&prev, &[delta.clone(), delta].concat()), Error::Usage(_)));
+}
+
+#[test]
+fn more_changes_than_are_kept() {
+    // Every sixteen bytes change, of more of them than are kept from the first look at a delta to the second.
+    let prev = Random(3).bytes(70 << 20);
+    let mut next = prev.clone();
+    next.iter_mut().step_by(10).for_each(|byte| *byte ^= 1);
+    let mut encoding = fixed(ElementType::U8);
+    encoding.level = Level::Fast;
+    let delta = compress(&next, Some(&prev), &encoding);
+    let mut damaged = delta.clone();
+    let last = damaged.len() * 9 / 10;
+    damaged[last] ^= 1;
+    let mut buffer = prev.clone();
+    apply_in_place(&mut buffer, &damaged, options()).unwrap_err();
+    assert!(buffer == prev);
+    let applied = apply_in_place(&mut buffer, &delta, options()).unwrap();
+    assert!(buffer == next && applied.written == applied.chunks);
 }
 
 #[test]

@@ -15,6 +15,9 @@ use crate::output::{joined, reserved};
 use crate::reference::references;
 use crate::signals::Signals;
 
+/// Bytes given to the encoder at the end, without a look at signals.
+const LAST: usize = 32 << 20;
+
 /// What can be said about compression, as the crate takes it.
 #[derive(FromPyObject)]
 pub(crate) struct Options {
@@ -68,21 +71,21 @@ pub(crate) fn compress<'py>(
     let coded = py.detach(|| -> PyResult<Vec<u8>> {
         let room = reserved(content.bytes().len());
         let mut encoder = ulpack::Encoder::new(room, options, references).map_err(raised)?;
-        feed(&mut encoder, content.bytes())?;
-        Ok(encoder.finish().map_err(raised)?.0)
+        let rest = feed(&mut encoder, content.bytes(), LAST)?;
+        Ok(encoder.finish_with(rest).map_err(raised)?.0)
     })?;
     joined(py, &[&coded])
 }
 
-/// Gives bytes to an encoder, which takes a window of them at a time.
-fn feed<W: Write>(encoder: &mut ulpack::Encoder<W>, mut bytes: &[u8]) -> PyResult<()> {
+/// Gives bytes to an encoder, which takes some of them at a time, until no more than `last` are left; returns those.
+fn feed<'a, W: Write>(encoder: &mut ulpack::Encoder<W>, mut bytes: &'a [u8], last: usize) -> PyResult<&'a [u8]> {
     let mut signals = Signals::new();
-    while !bytes.is_empty() {
+    while bytes.len() > last {
         let count = encoder.write(bytes).map_err(|error| raised(error.into()))?;
         bytes = bytes.get(count..).unwrap_or_default();
         signals.check()?;
     }
-    Ok(())
+    Ok(bytes)
 }
 
 /// Compresses what is written to it into a file object.
@@ -113,7 +116,7 @@ impl Encoder {
         let content = Bytes::of(data)?;
         self.with(py, |encoder| {
             let encoder = encoder.as_mut().ok_or_else(|| PyValueError::new_err("the stream is finished"))?;
-            feed(encoder, content.bytes())?;
+            feed(encoder, content.bytes(), 0)?;
             Ok(content.bytes().len())
         })
     }

@@ -8,10 +8,12 @@ use std::io::{self, Read, Write};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::decode::chunk::{self, Chunk};
+use crate::decode::chunk::{self, Chunk, Work};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
+use crate::stream::buffers::Buffers;
 use crate::stream::map::{self, Place};
 use crate::stream::open_stream::OpenStream;
 use crate::stream::options::DecoderOptions;
@@ -27,6 +29,10 @@ const MAGIC: &[u8; 8] = b"ulp-jrn1";
 const JOURNAL: usize = 32 << 20;
 /// Chunks in work for each thread.
 const BATCH: usize = 2;
+/// Bytes of changes that are kept from when they were verified to when they are made; more are decoded a second time.
+const KEPT: usize = 64 << 20;
+/// Bytes compared at a time: of weights that change here and there, few more than these need to be kept.
+const PART: usize = 16;
 
 /// What has been applied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,20 +76,31 @@ pub fn apply_in_place(content: &mut [u8], delta: &[u8], options: DecoderOptions)
     let place = |c: &Place| Some(usize::try_from(c.output.start).ok()?..usize::try_from(c.output.end).ok()?);
     let places: Vec<_> = delta.stream.map.chunks.iter().filter_map(place).enumerate().collect();
     let own = |place: &Range<usize>| content.get(place.clone()).unwrap_or(&[]);
-    let checked = delta.pool.map(&places, |(number, place)| delta.judge(*number, own(place)).map(|new| new.is_some()));
-    let changed: Vec<bool> = checked.into_iter().collect::<Result<_>>()?;
+    let room = AtomicUsize::new(KEPT);
+    let judged = delta.pool.map(&places, |(number, place)| {
+        let own = own(place);
+        let Some(new) = delta.judge(*number, own)? else { return Ok(None) };
+        let change = Change::kept(own, &new, &room)?;
+        delta.buffers.give(new);
+        Ok(Some(change))
+    });
+    let changes: Vec<Option<Option<Change>>> = judged.into_iter().collect::<Result<_>>()?;
     let mut work = Vec::new();
     let mut rest = content;
-    for ((number, place), changed) in places.into_iter().zip(changed) {
+    for ((number, place), change) in places.into_iter().zip(changes) {
         let (own, after) = rest.split_at_mut_checked(place.len()).ok_or(Error::Extent("Chunk"))?;
         rest = after;
-        if changed {
-            work.push((number, own));
-        }
+        work.extend(change.map(|change| (number, own, change)));
     }
-    let done = delta.pool.turn(work, |(number, own): (usize, &mut [u8])| -> Result<u64> {
-        if let Some(new) = delta.judge(number, own)? {
-            own.copy_from_slice(new.get(..own.len()).ok_or(Error::Extent("Chunk"))?);
+    let done = delta.pool.turn(work, |(number, own, change): (usize, &mut [u8], Option<Change>)| -> Result<u64> {
+        match change {
+            Some(change) => change.make(own),
+            None => {
+                if let Some(new) = delta.judge(number, own)? {
+                    own.copy_from_slice(new.get(..own.len()).ok_or(Error::Extent("Chunk"))?);
+                    delta.buffers.give(new);
+                }
+            }
         }
         Ok(own.len() as u64)
     });
@@ -153,11 +170,44 @@ pub fn apply_to_file(
     }
 }
 
+/// What a chunk changes, where that is little: parts of its place and what they become.
+struct Change {
+    parts: Vec<(u32, [u8; PART])>,
+    tail: Vec<u8>,
+}
+
+impl Change {
+    /// What makes `new` of `own`, which has its length, if there is still room to keep it.
+    fn kept(own: &[u8], new: &[u8], room: &AtomicUsize) -> Result<Option<Self>> {
+        if own.len() != new.len() {
+            return Err(Error::Extent("Chunk"));
+        }
+        let ((own, _), (new, tail)) = (own.as_chunks(), new.as_chunks());
+        let different = (0..).zip(own.iter().zip(new)).filter(|(_, (own, new))| own != new);
+        let parts: Vec<_> = different.map(|(at, (_, new))| (at, *new)).collect();
+        let size = parts.capacity() * size_of::<(u32, [u8; PART])>();
+        let taken = room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |room| room.checked_sub(size));
+        Ok(taken.is_ok().then(|| Self { parts, tail: tail.to_vec() }))
+    }
+
+    fn make(&self, own: &mut [u8]) {
+        let (own, tail) = own.as_chunks_mut();
+        for (at, new) in &self.parts {
+            if let Some(own) = own.get_mut(*at as usize) {
+                *own = *new;
+            }
+        }
+        tail.copy_from_slice(&self.tail);
+    }
+}
+
 /// A stream that may be applied in place.
 struct Delta {
     stream: OpenStream,
     pool: Pool,
     kernel: Kernel,
+    /// What chunks have been decoded into.
+    buffers: Buffers,
 }
 
 impl Delta {
@@ -176,18 +226,25 @@ impl Delta {
         check_memory(&bounds.header, options.memory)?;
         let stream = OpenStream::new(source, bounds, &options.banks)?;
         let kernel = options.kernel.unwrap_or_else(Kernel::active);
-        Ok(Self { stream, pool: Pool::new(options.threads)?, kernel })
+        Ok(Self { stream, pool: Pool::new(options.threads)?, kernel, buffers: Buffers::default() })
     }
 
     /// What a chunk's place must hold instead of `own`; `None` where that is what it holds.
     fn judge(&self, number: usize, own: &[u8]) -> Result<Option<Vec<u8>>> {
         let chunk = self.stream.chunk(number)?;
         let header = &chunk.header;
-        if own.len() == header.output_length as usize && crc32fast::hash(own) == header.content_crc {
+        let holds = || own.len() == header.output_length as usize && crc32fast::hash(own) == header.content_crc;
+        // Mostly nothing has been applied yet: only of a chunk that does not change its CRC is looked at first.
+        let unchanged = header.reference_crc == header.content_crc;
+        if unchanged && holds() {
             return Ok(None);
         }
         let offset = self.stream.map.chunks.get(number).map_or(0, |c| c.offset) + self.stream.bounds.start;
-        self.decode(&chunk, own).map(Some).map_err(|error| error.at(Some(number as u64), offset))
+        match self.decode(&chunk, own) {
+            Ok(new) => Ok(Some(new).filter(|new| new != own)),
+            Err(_) if !unchanged && holds() => Ok(None),
+            Err(error) => Err(error.at(Some(number as u64), offset)),
+        }
     }
 
     fn decode(&self, chunk: &Chunk, own: &[u8]) -> Result<Vec<u8>> {
@@ -200,7 +257,12 @@ impl Delta {
             let actual = start + own.len() as u64;
             reference.push(bytes.ok_or(Error::ReferenceShort { index: (*index).into(), needed: range.end, actual })?);
         }
-        chunk::decode_one(self.kernel, chunk, &reference)
+        let mut out = self.buffers.take();
+        // The header's length is within the stream's max_chunk_length.
+        out.resize(chunk.header.output_length as usize, 0);
+        let mut work = [Work { chunk, reference: &reference, out: &mut out }];
+        chunk::decode(self.kernel, &mut work).pop().unwrap_or(Err(Error::Extent("Chunk")))?;
+        Ok(out)
     }
 }
 

@@ -146,6 +146,24 @@ impl<W: Write> Encoder<W> {
         Ok(self.slots.learned.map(|lessons| lessons.learned))
     }
 
+    /// Takes the rest of the content, and finishes. The same as to write it and to finish, but what needs not be gathered is coded where it is.
+    ///
+    /// # Errors
+    /// Reading a reference or writing failed.
+    pub fn finish_with(mut self, mut rest: &[u8]) -> Result<(W, Summary)> {
+        while rest.len() > WINDOW {
+            let count = self.write(rest)?;
+            rest = rest.get(count..).unwrap_or(&[]);
+        }
+        match (&self.options.typing, &self.advisor) {
+            (&Typing::Fixed(element), None) if self.window.is_empty() && !rest.is_empty() => {
+                self.pass_window(rest, element, true)?;
+            }
+            _ => self.write_all(rest)?,
+        }
+        self.finish()
+    }
+
     /// Writes what is left, and the End record.
     ///
     /// # Errors
@@ -218,8 +236,8 @@ impl<W: Write> Encoder<W> {
         Ok(())
     }
 
-    /// `Stream_Header`, Metadata, sampled identities. `last`: the first window is all there is.
-    fn start(&mut self, last: bool, out: &mut Vec<u8>) -> Result<()> {
+    /// `Stream_Header`, Metadata, sampled identities, unless the content is known to be `small`.
+    fn start(&mut self, small: bool, out: &mut Vec<u8>) -> Result<()> {
         self.started = true;
         self.in_place = self.references.len() == 1 && self.all_in_place();
         #[allow(clippy::cast_possible_truncation)]
@@ -241,7 +259,7 @@ impl<W: Write> Encoder<W> {
             };
             write_record(out, RecordType::Metadata, 0, count, &body);
         }
-        if !last || self.window.len() >= SMALL {
+        if !small {
             for (index, source) in self.references.iter().enumerate() {
                 if let Some(random) = source.random() {
                     #[allow(clippy::cast_possible_truncation)]
@@ -264,7 +282,7 @@ impl<W: Write> Encoder<W> {
             advisor.finish();
         }
         if !self.started {
-            self.start(last, &mut out)?;
+            self.start(last && self.window.len() < SMALL, &mut out)?;
         }
         let (length, ranges) = self.ranges(last)?;
         if length == 0 {
@@ -292,14 +310,16 @@ impl<W: Write> Encoder<W> {
         Ok(())
     }
 
-    /// Codes the first window of `bytes`, which are in the caller's memory, where it is; returns its length.
-    fn pass_window(&mut self, bytes: &[u8], element: ElementType) -> Result<usize> {
+    /// Codes the first window of `bytes`, which are in the caller's memory, where it is; returns its length. All of them if they are the `last`.
+    fn pass_window(&mut self, bytes: &[u8], element: ElementType, last: bool) -> Result<usize> {
         let mut out = Vec::new();
         if !self.started {
-            self.start(false, &mut out)?;
+            self.start(last && bytes.len() < SMALL, &mut out)?;
         }
-        let (length, ranges) = self.fixed(element, bytes.len().min(WINDOW), false);
+        let (length, ranges) = self.fixed(element, bytes.len().min(WINDOW), last);
         let job = self.job(bytes, length, ranges)?;
+        // Where several threads work, the window before may still be on its way.
+        self.collect()?;
         self.put(&out)?;
         let slots = std::mem::take(&mut self.slots);
         let coded = job.run_on(bytes, slots, self.options.level, self.chunk_length(), &self.pool, &self.workspaces);
@@ -415,7 +435,7 @@ impl<W: Write> Write for Encoder<W> {
             && bytes.len() > WINDOW
             && self.pool.threads() == 1
         {
-            return Ok(self.pass_window(bytes, element)?);
+            return Ok(self.pass_window(bytes, element, false)?);
         }
         let count = bytes.len().min(WINDOW - self.window.len());
         self.window.extend_from_slice(&bytes[..count]);

@@ -1,6 +1,6 @@
 //! Whole contents in memory, and single tensors in the caller's buffers.
 
-use std::io::{Read, Write};
+use std::io::Read;
 use std::sync::Arc;
 
 use crate::core::element::ElementType;
@@ -32,9 +32,7 @@ pub const TENSOR_KEY: &str = "tensor";
 /// # Errors
 /// Reading a reference failed, or the options contradict each other.
 pub fn compress(content: &[u8], options: EncoderOptions, references: Vec<Reference>) -> Result<Vec<u8>> {
-    let mut encoder = Encoder::new(Vec::new(), options, references)?;
-    encoder.write_all(content)?;
-    Ok(encoder.finish()?.0)
+    Ok(Encoder::new(Vec::new(), options, references)?.finish_with(content)?.0)
 }
 
 /// Decompresses the streams in `coded`; `references` in the order of the encoder. See [`compress`].
@@ -122,9 +120,7 @@ pub fn encode_into(
     options.metadata.push((String::from(TENSOR_KEY), tensor.name.as_bytes().to_vec()));
     let before = out.len();
     let references = reference.map(|bytes| Reference::Bytes(Arc::from(bytes))).into_iter().collect();
-    let mut encoder = Encoder::new(&mut *out, options, references)?;
-    encoder.write_all(tensor.bytes)?;
-    encoder.finish()?;
+    Encoder::new(&mut *out, options, references)?.finish_with(tensor.bytes)?;
     Ok(out.len() - before)
 }
 
