@@ -74,7 +74,7 @@ class DeltaPublisher:
         entries = [Entry(name, dtype, shape, crc, None, None, 0, 0) for name, (_, dtype, shape, crc) in before.items()]
         if _manifest.digest(entries) != manifest.digest:
             raise ReferenceMismatch(f"the tensors are not those of version {self._version}")
-        self._before = {name: (data.copy(), *rest) for name, (data, *rest) in before.items()}
+        self._keep(before, set())
         self._digest = manifest.digest
         published = (v for v in _manifest.versions(self.path) if _manifest.read(self.path, v).anchor is not None)
         self._since_anchor = self._version - max(published, default=0)
@@ -112,16 +112,8 @@ class DeltaPublisher:
         _manifest.save(self.path / _manifest.LATEST, f'{{"version": {version}, "digest": "{digest}"}}\n'.encode())
         self._version, self._digest = version, digest
         self._since_anchor = 0 if anchored else self._since_anchor + 1
-        for name, (data, dtype, shape, crc) in now.items():
-            kept = self._before.get(name)
-            if kept is not None and kept[0].shape == data.shape:
-                if kept[3] != crc or not np.array_equal(kept[0], data):
-                    kept[0][:] = data
-                self._before[name] = (kept[0], dtype, shape, crc)
-            else:
-                self._before[name] = (data.copy(), dtype, shape, crc)
-        for name in self._before.keys() - now.keys():
-            del self._before[name]
+        as_before = {entry.name for entry in delta or [] if entry.file is None}
+        self._keep(now, as_before)
         return manifest
 
     def prune(self, anchors: int = 2) -> list[int]:
@@ -146,6 +138,23 @@ class DeltaPublisher:
 
         with ThreadPoolExecutor(self._threads) as pool:
             return dict(pool.map(take, sorted(tensors.items())))
+
+    def _keep(self, now: Mapping[str, Any], as_before: set[str]) -> None:
+        """Makes a version the one before: its bytes go where those of the version before are, if they fit."""
+        # If this is interrupted there is no version before, and the next one is an anchor.
+        before, self._before = self._before, {}
+
+        def keep(item: tuple[str, Any]) -> tuple[str, Any]:
+            name, (data, *rest) = item
+            kept = before[name][0] if name in before else None
+            if kept is None or kept.size != data.size:
+                kept = data.copy()
+            elif name not in as_before:
+                np.copyto(kept, data)
+            return name, (kept, *rest)
+
+        with ThreadPoolExecutor(self._threads) as pool:
+            self._before = dict(pool.map(keep, now.items()))
 
     def _frames(self, path: Path, kind: str, now: Mapping[str, Any], before: Mapping[str, Any]) -> list[Entry]:
         """Writes the frames of all tensors; returns the entries."""
