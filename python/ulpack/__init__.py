@@ -16,6 +16,7 @@ for bit, and a wrong reference or a damaged stream is an error before any byte o
 for anything else.
 """
 
+from ulpack import _fsspec
 from ulpack._core import apply_in_place, compress, decode_into, decompress, describe
 from ulpack._files import open
 from ulpack._native import ReferenceMismatch, Truncated, UlpError, Unsupported
@@ -37,18 +38,4 @@ __all__ = [
     "save_file",
 ]
 
-
-def _register_with_fsspec() -> None:
-    """Lets `fsspec.open("x.safetensors.ulp", compression="infer")` read and write, where fsspec is installed."""
-    try:
-        from fsspec.compression import register_compression
-    except ImportError:
-        return
-
-    def opened(file, mode="rb", **kwargs):
-        return open(file, "wb" if "w" in mode else "rb", **kwargs)
-
-    register_compression("ulp", opened, "ulp", force=True)
-
-
-_register_with_fsspec()
+_fsspec.register()

@@ -84,10 +84,10 @@ def dtype_name(array: Any) -> str:
                 return ours
         raise TypeError(f"torch.{name} has no safetensors type")
     dtype = np.asarray(array).dtype
-    name = _NAMES.get(dtype) or _EXTENSION.get(dtype.name)
-    if name is None:
+    found = _NAMES.get(dtype) or _EXTENSION.get(dtype.name)
+    if found is None:
         raise TypeError(f"numpy's {dtype} has no safetensors type")
-    return name
+    return found
 
 
 def element_of(name: str) -> str:

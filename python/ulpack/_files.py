@@ -6,11 +6,35 @@ import builtins
 import io
 import os
 import tempfile
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, overload
 
 from ulpack import _native
 from ulpack._arrays import as_bytes
 from ulpack._core import options, references
+
+
+@overload
+def open(
+    file: str | os.PathLike[str] | IO[bytes],
+    mode: Literal["rb", "r"] = ...,
+    ref: Any = ...,
+    *,
+    threads: int = ...,
+    memory: int | None = ...,
+) -> io.BufferedReader: ...
+
+
+@overload
+def open(
+    file: str | os.PathLike[str] | IO[bytes],
+    mode: Literal["wb", "w"],
+    ref: Any = ...,
+    *,
+    dtype: str = ...,
+    level: int = ...,
+    threads: int = ...,
+    metadata: dict[str, str | bytes] | None = ...,
+) -> io.RawIOBase: ...
 
 
 def open(
@@ -88,7 +112,7 @@ class _Writing(io.RawIOBase):
             return
         try:
             self._encoder.finish()
-            if self._temporary is not None:
+            if self._temporary is not None and self._path is not None:
                 self._temporary.flush()
                 os.fsync(self._temporary.fileno())
                 self._temporary.close()

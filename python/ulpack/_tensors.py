@@ -70,7 +70,7 @@ def save_file(
             out.write(as_bytes(tensors[name]))
 
 
-def _parsed(text: bytes, length: int) -> tuple[dict[str, Any], dict[str, str]]:
+def _parsed(text: bytes | bytearray, length: int) -> tuple[dict[str, Any], dict[str, str]]:
     """Entries and texts of a header that should have this length."""
     try:
         header = json.loads(text) if len(text) == length else None

@@ -25,7 +25,7 @@ import pickle
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import torch
 from torch.distributed.checkpoint import FileSystemReader, FileSystemWriter
@@ -74,7 +74,7 @@ class UlpExtension(StreamTransformExtension):
 
     def transform_to(self, output: IO[bytes]) -> IO[bytes]:
         """A stream that compresses into `output`; closing it ends and flushes the compressed stream, and leaves a file open."""
-        return _Item(output, None, self.level, self.threads)
+        return cast("IO[bytes]", _Item(output, None, self.level, self.threads))
 
     def transform_from(self, input: IO[bytes]) -> IO[bytes]:
         """The content of `input`, forward only; each part is checked before it is given out."""
@@ -91,7 +91,7 @@ def registry() -> ExtensionRegistry:
 class _Item(io.RawIOBase):
     """An item being written."""
 
-    def __init__(self, output: IO[bytes], ref: bytes | None, level: int, threads: int) -> None:
+    def __init__(self, output: Any, ref: bytes | None, level: int, threads: int) -> None:
         super().__init__()
         self._output = output
         self._stream = open_stream(output, "wb", ref=ref, level=level, threads=threads)
@@ -255,7 +255,8 @@ class _WriterTransforms(_StorageWriterTransforms):
         if part is None:
             return super().transform_save_stream(write_item, raw_stream)
         place = os.path.relpath(before.path, self._writer.path)
-        return _Item(raw_stream, part, self._level, self._threads), [f"{_WITH_REFERENCE}/1;{before.digest};{place}"]
+        item = cast("IO[bytes]", _Item(raw_stream, part, self._level, self._threads))
+        return item, [f"{_WITH_REFERENCE}/1;{before.digest};{place}"]
 
 
 class Writer(FileSystemWriter):

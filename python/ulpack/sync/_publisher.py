@@ -168,7 +168,7 @@ class DeltaPublisher:
             return _native.compress(data, refs, options(element_of(dtype), self._level, 1, columns_of(shape)))
 
         entries: list[Entry] = []
-        number, offset, file = -1, self._shard_bytes, None
+        number, offset, file = -1, 0, None
         try:
             with ThreadPoolExecutor(self._threads) as pool:
                 # Frames come in order; some are made ahead.
@@ -178,7 +178,7 @@ class DeltaPublisher:
                     if not frame:
                         entries.append(Entry(name, dtype, shape, crc, base_crc, None, 0, 0))
                         continue
-                    if offset >= self._shard_bytes:
+                    if file is None or offset >= self._shard_bytes:
                         _close(file)
                         number, offset = number + 1, 0
                         file = open(path / f"{kind}-{number:03d}", "wb")

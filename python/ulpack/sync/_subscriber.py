@@ -168,8 +168,7 @@ def _deltas(known: Mapping[int, Manifest], after: int, to: int) -> list[tuple[st
     for version in range(after + 1, to + 1):
         manifest = known.get(version)
         before = known.get(version - 1)
-        whole = manifest is not None and manifest.delta is not None
-        if not whole or (before is not None and manifest.base_digest != before.digest):
+        if manifest is None or manifest.delta is None or (before is not None and manifest.base_digest != before.digest):
             return [("delta", -1)]
         steps.append(("delta", version))
     return steps

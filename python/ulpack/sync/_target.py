@@ -91,9 +91,12 @@ class File:
 
     def keep(self, state: dict[str, Any]) -> None:
         """Stores what is to be known after a kill. The file's own bytes come first."""
+        self._flush()
+        _manifest.save(self._state, json.dumps(state).encode())
+
+    def _flush(self) -> None:
         if self._map is not None:
             self._map.flush()
-        _manifest.save(self._state, json.dumps(state).encode())
 
     def prepare(self, entries: list[Entry]) -> None:
         """Makes sure that there is a file with these tensors; a new one is zeros."""
@@ -124,14 +127,14 @@ class File:
         with open(temporary, "wb") as file:
             file.write(len(head).to_bytes(8, "little") + head)
             for _, data in changes:
-                file.write(data)
+                file.write(data.data)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, self._journal)
         _manifest.sync_directory(self._journal.parent)
         for name, data in changes:
             self.buffers[name][:] = data
-        self._map.flush()
+        self._flush()
         self._journal.unlink()
 
     def _replay(self) -> None:
@@ -147,5 +150,5 @@ class File:
             if data.size != size or own is None or own.size != size or _native.crc32(data) != crc:
                 raise UlpError(f"{self._journal}: damaged, or of another file; remove it to give up what it holds")
             own[:] = data
-        self._map.flush()
+        self._flush()
         self._journal.unlink()
