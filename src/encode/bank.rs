@@ -42,22 +42,30 @@ impl Statistics {
     /// Whether nothing has been counted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.elements.total() == 0
+        self.elements.is_empty()
             && self.scales.iter().all(|&c| c == 0)
-            && self.masks.as_ref().is_none_or(|m| m.total() == 0)
+            && self.masks.as_ref().is_none_or(Histogram::is_empty)
     }
 
-    /// The same with the copies of its counts added up.
-    #[must_use]
-    pub fn settled(&self) -> Self {
-        Self {
-            scales: self.scales,
-            masks: self.masks.as_ref().map(Histogram::settled),
-            elements: self.elements.settled(),
+    /// Forgets all counts, and starts anew in the same memory.
+    pub fn reset(&mut self, base: i16, masks: bool) {
+        self.scales = [0; 256];
+        self.elements.reset(base);
+        match (&mut self.masks, masks) {
+            (Some(histogram), true) => histogram.reset(base),
+            (old, _) => *old = masks.then(|| Histogram::new(base)),
         }
     }
 
-    /// The raw bits after the element symbols, in units of 2^−16 bits. Only of [`settled`](Self::settled) counts.
+    /// Adds up the copies of its counts.
+    pub fn settle(&mut self) {
+        self.elements.settle();
+        if let Some(masks) = &mut self.masks {
+            masks.settle();
+        }
+    }
+
+    /// The raw bits after the element symbols, in units of 2^−16 bits. Only of counts that have been [settled](Self::settle).
     #[must_use]
     pub fn raw(&self, coding: &Coding) -> u64 {
         let bits = coding.raw_bits();

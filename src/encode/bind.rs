@@ -26,7 +26,13 @@ pub(crate) struct Coder {
 
 impl Plan<'_> {
     /// Chooses the banks and appends the Layout and Bind records.
-    pub fn bind(&mut self, statistics: &[Option<Statistics>], slots: &mut Slots, references: u8, out: &mut Vec<u8>) {
+    pub fn bind(
+        &mut self,
+        statistics: &mut [Option<Statistics>],
+        slots: &mut Slots,
+        references: u8,
+        out: &mut Vec<u8>,
+    ) {
         let mut binds = Vec::new();
         let mut used = Vec::new();
         let mut coders = Vec::with_capacity(self.kinds.len());
@@ -44,8 +50,9 @@ impl Plan<'_> {
                 continue;
             }
             // Fast levels count samples: what these lack must be codable too, by this bank and by all that may take its place.
-            let statistics = statistics.settled();
-            let (bank, cost) = build(&statistics, &coding, MAX_TABLES, self.level == Level::Fast);
+            statistics.settle();
+            let statistics = &*statistics;
+            let (bank, cost) = build(statistics, &coding, MAX_TABLES, self.level == Level::Fast);
             let like = |b: &Bank| {
                 let has = |b: &Bank| (b.class, b.scale.is_some(), b.masks.is_empty());
                 has(b) == has(&bank)

@@ -1,10 +1,12 @@
 //! Decisions by estimated cost: reference or not, model, block, shift.
 
+use std::ops::Range;
+
 use crate::core::element::{Class, ElementType};
 use crate::core::model::Model;
 use crate::core::residual::Ring;
 use crate::core::word::Word;
-use crate::encode::estimate::{Run, base, coding, cost, statistics, units};
+use crate::encode::estimate::{Run, base, coding, cost, units, with_statistics};
 use crate::encode::kind::{KindPlan, trailing_zeros};
 use crate::encode::level::Level;
 use crate::encode::magnitude::{Magnitude, blocks};
@@ -35,6 +37,19 @@ pub fn sample(kind: &KindPlan<'_>, size: usize) -> Vec<Run> {
             kind.gather(start..start + RUN).into_run()
         })
         .collect()
+}
+
+/// Elements of an excerpt.
+const EXCERPT: usize = 1 << 10;
+
+/// Four short stretches of elements `range` of a kind, or all of them where they are few.
+#[must_use]
+pub fn excerpts(kind: &KindPlan<'_>, range: Range<usize>) -> Vec<Run> {
+    if range.len() <= 4 * EXCERPT {
+        return vec![kind.gather(range).into_run()];
+    }
+    let at = |k: usize| range.start + (((range.len() - EXCERPT) / 3 * k) & !31);
+    (0..4).map(|k| kind.gather(at(k)..at(k) + EXCERPT).into_run()).collect()
 }
 
 /// Number of elements in the runs.
@@ -100,7 +115,7 @@ pub fn best_of(
         for &block in lengths.iter().filter(|&&b| model != Model::Mask || b == 0 || b >= 8) {
             first.block = block;
             let base = base(&first, runs, &units);
-            let cost = cost(&first, &statistics(&first, runs, &units, base, &mut workspace), sampled, of);
+            let cost = with_statistics(&first, runs, &units, base, &mut workspace, |s| cost(&first, s, sampled, of));
             if best.as_ref().is_none_or(|b| cost < b.2) {
                 best = Some((first, base, cost));
             }

@@ -109,7 +109,7 @@ mod tests {
             let step = |bin: u32, symbol: u32| (bin << 8 | symbol) as u16;
             histogram.count(&[step(i % 7, i % 3), step(60 + i % 5, 100 + i % 16)]);
         }
-        let histogram = histogram.settled();
+        histogram.settle();
         let (thresholds, counts) = cluster(&histogram, 32);
         assert_eq!(counts.len(), 2);
         assert_eq!(thresholds.steps, [60]);

@@ -71,25 +71,35 @@ pub fn units(coding: &Coding, runs: &[Run], workspace: &Workspace) -> Vec<Units>
     runs.iter().map(|run| coding.units(workspace.kernel, run.elements())).collect()
 }
 
-/// Statistics of the runs under a coding, λ from `base` on.
-#[must_use]
-pub fn statistics(coding: &Coding, runs: &[Run], units: &[Units], base: i16, workspace: &mut Workspace) -> Statistics {
-    let mut statistics = Statistics::new(base, coding.model == Model::Mask);
+/// Calls `f` with the statistics of the runs under a coding, settled, λ from `base` on.
+pub fn with_statistics<T>(
+    coding: &Coding,
+    runs: &[Run],
+    units: &[Units],
+    base: i16,
+    workspace: &mut Workspace,
+    f: impl FnOnce(&Statistics) -> T,
+) -> T {
+    let mut statistics = std::mem::replace(&mut workspace.statistics, Statistics::new(0, false));
+    statistics.reset(base, coding.model == Model::Mask);
     for (run, units) in runs.iter().zip(units) {
         let elements = run.elements();
         let scales = coding.scales(units, coding.count(&elements));
         coding.statistics(elements, &scales, &mut statistics, workspace);
     }
-    statistics.settled()
+    statistics.settle();
+    let result = f(&statistics);
+    workspace.statistics = statistics;
+    result
 }
 
 /// Estimated cost of the runs under a coding with λ bins of its own, for `of` elements, in units of 2^−16 bits.
 #[must_use]
 pub fn estimate(coding: &Coding, runs: &[Run], of: u64, workspace: &mut Workspace) -> u64 {
     let units = units(coding, runs, workspace);
-    let statistics = statistics(coding, runs, &units, base(coding, runs, &units), workspace);
     let sampled = runs.iter().map(|r| r.next.len() / coding.element.width()).sum();
-    cost(coding, &statistics, sampled, of)
+    let base = base(coding, runs, &units);
+    with_statistics(coding, runs, &units, base, workspace, |statistics| cost(coding, statistics, sampled, of))
 }
 
 /// Cost of coding `of` elements like those sampled, in units of 2^−16 bits.

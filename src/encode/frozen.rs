@@ -23,8 +23,6 @@ const SCALE_SYMBOLS: usize = 254;
 const CHOICES: usize = 4;
 /// A built-in bank must be so much of the cost better than those of a file.
 const PREFERRED: u64 = 200;
-/// Elements of a run by which a chunk chooses.
-const CHOOSING_RUN: usize = 1 << 10;
 
 /// Where a frozen bank is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,17 +114,20 @@ impl Frozen {
         all.into_iter().filter(|(same, _)| *same || !own_type).map(|(_, choice)| choice).collect()
     }
 
-    /// Costs of `of` elements like the sample with each choice, in units of 2^−16 bits, and the statistics of each coding.
+    /// Costs of `of` elements like the sample with each choice, in units of 2^−16 bits.
     fn costs(&self, choices: &[Choice], runs: &[Run], of: u64, workspace: &mut Workspace) -> Vec<u64> {
-        let mut counted: Vec<(Coding, Statistics)> = Vec::new();
-        let mut costs = Vec::with_capacity(choices.len());
-        for Choice { origin, coding } in choices {
-            if !counted.iter().any(|(c, _)| c == coding) {
-                counted.push((*coding, count(coding, runs, workspace)));
+        let mut costs = vec![u64::MAX; choices.len()];
+        for (i, Choice { coding, .. }) in choices.iter().enumerate() {
+            if choices.iter().take(i).any(|choice| choice.coding == *coding) {
+                continue;
             }
-            let statistics = counted.iter().find(|(c, _)| c == coding).map(|(_, s)| s);
-            let cost = statistics.zip(self.bank(*origin)).and_then(|(s, bank)| Some(s.cost(bank)? + s.raw(coding)));
-            costs.push(cost.map_or(u64::MAX, |cost| scaled(cost, coding, runs, of)));
+            with_counts(coding, runs, workspace, |statistics| {
+                let raw = statistics.raw(coding);
+                for (cost, choice) in costs.iter_mut().zip(choices).filter(|(_, choice)| choice.coding == *coding) {
+                    let coded = self.bank(choice.origin).and_then(|bank| statistics.cost(bank));
+                    *cost = coded.map_or(u64::MAX, |coded| scaled(coded + raw, coding, runs, of));
+                }
+            });
         }
         costs
     }
@@ -175,39 +176,19 @@ impl Frozen {
         Some(Verdict { choices: ranked.into_iter().map(|(_, choice)| choice).collect(), cost, own })
     }
 
-    /// Which of several choices suits elements best, by a sample of them; the first where that makes no difference.
+    /// Which of several choices suits a sample best; the first where that makes no difference.
     #[must_use]
-    pub fn pick(&self, choices: &[Choice], elements: &Run, workspace: &mut Workspace) -> usize {
-        let runs = excerpts(elements, choices.first().map_or(1, |c| c.coding.element.width()));
-        let costs = self.costs(choices, &runs, 1 << 20, workspace);
+    pub fn pick(&self, choices: &[Choice], runs: &[Run], workspace: &mut Workspace) -> usize {
+        let costs = self.costs(choices, runs, 1 << 20, workspace);
         (0..costs.len()).min_by_key(|&i| costs.get(i).copied().unwrap_or(u64::MAX)).unwrap_or(0)
     }
 }
 
-/// Four short runs of a long one.
-fn excerpts(run: &Run, width: usize) -> Vec<Run> {
-    let count = run.next.len() / width.max(1);
-    if count <= 4 * CHOOSING_RUN {
-        return vec![run.clone()];
-    }
-    let part = |bytes: &[u8], from: usize, width: usize| {
-        bytes.get(from * width..(from + CHOOSING_RUN) * width).unwrap_or(&[]).to_vec()
-    };
-    let at = |k: usize| ((count - CHOOSING_RUN) / 3 * k) & !31;
-    (0..4)
-        .map(at)
-        .map(|from| Run {
-            next: part(&run.next, from, width),
-            reference: part(&run.reference, from, width),
-            profiles: run.profiles.get(from..from + CHOOSING_RUN).unwrap_or(&[]).to_vec(),
-        })
-        .collect()
-}
-
-fn count(coding: &Coding, runs: &[Run], workspace: &mut Workspace) -> Statistics {
+/// Calls `f` with the counts of a sample.
+fn with_counts<T>(coding: &Coding, runs: &[Run], workspace: &mut Workspace, f: impl FnOnce(&Statistics) -> T) -> T {
     let units = estimate::units(coding, runs, workspace);
     let base = estimate::base(coding, runs, &units);
-    estimate::statistics(coding, runs, &units, base, workspace)
+    estimate::with_statistics(coding, runs, &units, base, workspace, f)
 }
 
 fn scaled(cost: u64, coding: &Coding, runs: &[Run], of: u64) -> u64 {
@@ -220,10 +201,11 @@ fn scaled(cost: u64, coding: &Coding, runs: &[Run], of: u64) -> u64 {
 pub fn own_cost(coding: &Coding, runs: &[Run], of: u64, workspace: &mut Workspace) -> u64 {
     /// `Record_Header` and CRC of a Bind record, in units of 2^−16 bits.
     const RECORD: u64 = (16 * 8) << 16;
-    let statistics = count(coding, runs, workspace);
-    let (bank, _) = build(&statistics, coding, MAX_TABLES, false);
-    let cost = statistics.cost(&bank).unwrap_or(u64::MAX >> 1) + statistics.raw(coding);
-    scaled(cost, coding, runs, of).saturating_add(bits(&bank) + RECORD)
+    with_counts(coding, runs, workspace, |statistics| {
+        let (bank, _) = build(statistics, coding, MAX_TABLES, false);
+        let cost = statistics.cost(&bank).unwrap_or(u64::MAX >> 1) + statistics.raw(coding);
+        scaled(cost, coding, runs, of).saturating_add(bits(&bank) + RECORD)
+    })
 }
 
 /// Whether a bank can code whatever elements of a coding there may be.

@@ -11,16 +11,28 @@ const SYMBOLS: usize = BINS * 256;
 const COPIES: usize = 4;
 /// Distance of the copies: a few cache lines more than their size, or the same symbols of all would fight for the same places in the cache.
 const STRIDE: usize = SYMBOLS + 64;
-/// Counts shorter than this are not worth more copies.
+/// Steps fewer than this are not worth more copies.
 const SHORT: usize = 256;
+/// Nor are so many in all: copies are memory to clear and to add up.
+const FEW: usize = 1 << 15;
+
+/// An empty range whose ends give way to the first bin counted.
+const NO_BINS: std::ops::Range<usize> = std::ops::Range { start: BINS, end: 0 };
+
+/// Where the counts of bins are in a copy.
+fn bins_of(used: &std::ops::Range<usize>) -> std::ops::Range<usize> {
+    if used.is_empty() { 0..0 } else { used.start << 8..used.end << 8 }
+}
 
 /// Counts of up to 256 symbols in 256 bins of λ.
 #[derive(Clone, Debug)]
 pub struct Histogram {
     base: i16,
-    /// The counts, and after the first long count the other copies.
+    /// The counts, and after long ones the other copies.
     counts: Vec<u32>,
-    /// Bins that may hold anything.
+    /// Symbols counted while there was one copy.
+    counted: usize,
+    /// Bins that may hold anything, in any copy.
     used: std::ops::Range<usize>,
 }
 
@@ -28,9 +40,16 @@ impl Histogram {
     /// No counts; bin 0 takes λ ≤ `base`, bin 255 λ ≥ `base` + 255.
     #[must_use]
     pub fn new(base: i16) -> Self {
-        // An empty range whose ends give way to the first bin counted.
-        let used = std::ops::Range { start: BINS, end: 0 };
-        Self { base, counts: Vec::new(), used }
+        Self { base, counts: Vec::new(), counted: 0, used: NO_BINS }
+    }
+
+    /// Forgets all counts, and starts anew with this base in the same memory.
+    pub fn reset(&mut self, base: i16) {
+        let bins = bins_of(&self.used);
+        for copy in self.counts.chunks_mut(STRIDE) {
+            copy.get_mut(bins.clone()).unwrap_or(&mut []).fill(0);
+        }
+        (self.base, self.counted, self.used) = (base, 0, NO_BINS);
     }
 
     /// Counts by λ; what is outside of the bins counts in the first or last.
@@ -64,7 +83,8 @@ impl Histogram {
         }
         self.used.start = self.used.start.min(usize::from(low >> 8));
         self.used.end = self.used.end.max(usize::from(high >> 8) + 1);
-        let wanted = if steps.len() < SHORT { SYMBOLS } else { COPIES * STRIDE };
+        let spread = steps.len() >= SHORT && (self.counted >= FEW || self.counts.len() > SYMBOLS);
+        let wanted = if spread { COPIES * STRIDE } else { SYMBOLS };
         if self.counts.len() < wanted {
             // Fresh zero pages: bins that stay empty are never touched.
             let mut counts = vec![0; wanted];
@@ -76,7 +96,7 @@ impl Histogram {
             return;
         };
         let mut rest = steps;
-        if let (true, Some(b), Some(c), Some(d)) = (steps.len() >= SHORT, b, c, d) {
+        if let (true, Some(b), Some(c), Some(d)) = (spread, b, c, d) {
             let (quads, few) = steps.as_chunks::<4>();
             for quad in quads {
                 a[usize::from(quad[0])] += 1;
@@ -85,6 +105,8 @@ impl Histogram {
                 d[usize::from(quad[3])] += 1;
             }
             rest = few;
+        } else {
+            self.counted += steps.len();
         }
         for &step in rest {
             a[usize::from(step)] += 1;
@@ -99,7 +121,7 @@ impl Histogram {
         if self.counts.len() < SYMBOLS {
             self.counts = vec![0; SYMBOLS];
         }
-        let bins = other.used.start << 8..other.used.end << 8;
+        let bins = bins_of(&other.used);
         for copy in other.counts.chunks(STRIDE) {
             if let (Some(sum), Some(copy)) = (self.counts.get_mut(bins.clone()), copy.get(bins.clone())) {
                 for (a, b) in sum.iter_mut().zip(copy) {
@@ -111,17 +133,21 @@ impl Histogram {
     }
 
     /// Adds up the copies.
-    #[must_use]
-    pub fn settled(&self) -> Self {
-        let mut sum = Self::new(self.base);
-        sum.add(self);
-        sum
+    pub fn settle(&mut self) {
+        let bins = bins_of(&self.used);
+        let mut copies = self.counts.chunks_mut(STRIDE);
+        let Some(sum) = copies.next().and_then(|first| first.get_mut(bins.clone())) else { return };
+        for copy in copies {
+            for (a, b) in sum.iter_mut().zip(copy.get_mut(bins.clone()).unwrap_or(&mut [])) {
+                *a += std::mem::take(b);
+            }
+        }
     }
 
-    /// Number of symbols counted.
+    /// Whether nothing has been counted.
     #[must_use]
-    pub fn total(&self) -> u64 {
-        self.counts.iter().map(|&c| u64::from(c)).sum()
+    pub fn is_empty(&self) -> bool {
+        self.used.is_empty()
     }
 
     /// λ of bin 0.
@@ -130,7 +156,7 @@ impl Histogram {
         self.base
     }
 
-    /// Bins that hold anything, and their counts of 256 symbols. Only of a [`settled`](Self::settled) histogram.
+    /// Bins that hold anything, and their counts of 256 symbols. Only of a histogram that has been [settled](Self::settle).
     pub fn bins(&self) -> impl Iterator<Item = (usize, &[u32; 256])> {
         let (bins, _) = self.counts.as_chunks::<256>();
         let used = bins.iter().enumerate().take(self.used.end).skip(self.used.start);
@@ -146,19 +172,25 @@ mod tests {
     fn short_and_long_counts_add_up() {
         let steps: Vec<u16> = (0..5000u32).map(|i| (i * i % 1021) as u16 + 512).collect();
         let mut histogram = Histogram::new(0);
-        for part in steps.chunks(SHORT - 1).chain(steps.chunks(4 * SHORT + 1)) {
-            histogram.count(part);
+        // The second time in memory that has been used, from the start in copies.
+        for _ in 0..2 {
+            histogram.reset(0);
+            assert!(histogram.is_empty());
+            for _ in 0..8 {
+                steps.chunks(SHORT - 1).chain(steps.chunks(4 * SHORT + 1)).for_each(|part| histogram.count(part));
+            }
+            assert!(histogram.counts.len() > SYMBOLS);
+            histogram.settle();
+            let mut expected = [0u32; SYMBOLS];
+            for &s in &steps {
+                expected[usize::from(s)] += 16;
+            }
+            let mut seen = 0;
+            for (bin, counts) in histogram.bins() {
+                assert_eq!(counts[..], expected[bin << 8..(bin + 1) << 8]);
+                seen += counts.iter().sum::<u32>();
+            }
+            assert_eq!(seen as usize, 16 * steps.len());
         }
-        let settled = histogram.settled();
-        let mut expected = [0u32; SYMBOLS];
-        for &s in &steps {
-            expected[usize::from(s)] += 2;
-        }
-        let mut seen = 0;
-        for (bin, counts) in settled.bins() {
-            assert_eq!(counts[..], expected[bin << 8..(bin + 1) << 8]);
-            seen += counts.iter().sum::<u32>();
-        }
-        assert_eq!(seen as usize, 2 * steps.len());
     }
 }

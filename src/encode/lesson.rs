@@ -77,7 +77,7 @@ impl Plan<'_> {
             let scales = coding.scales(&units[0], coding.count(&run.elements()));
             statistics = Statistics::new(base(coding, std::slice::from_ref(&run), &units), coding.model == Model::Mask);
             coding.statistics(run.elements(), &scales, &mut statistics, workspace);
-            statistics = statistics.settled();
+            statistics.settle();
         });
         statistics
     }

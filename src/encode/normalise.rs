@@ -1,5 +1,7 @@
 //! Counts to frequencies that sum to 4096 and that a bank can write.
 
+use std::sync::LazyLock;
+
 use crate::core::table::{FrequencyTable, TOTAL};
 use crate::encode::log2::log2;
 use crate::wire::bank::truncate;
@@ -45,16 +47,22 @@ fn nearest(frequency: u16, precision: u8) -> u16 {
     if frequency - low > step / 2 { (low + step).min(4095) } else { low }
 }
 
+/// Cost of a symbol of each frequency, in units of 2^−16 bits.
+#[allow(clippy::cast_possible_truncation)]
+static COSTS: LazyLock<Vec<u32>> =
+    LazyLock::new(|| (0..=u64::from(TOTAL)).map(|f| (12 << 16) - log2(f) as u32).collect());
+
 /// What coding the counts with the table takes, in units of 2^−16 bits; `None` where a symbol has no frequency.
 #[must_use]
 pub fn cost(counts: &[u32; 256], table: &FrequencyTable) -> Option<u64> {
+    let costs = &**COSTS;
     let mut sum = 0;
     for (&count, &frequency) in counts.iter().zip(&table.0) {
         if count > 0 {
             if frequency == 0 {
                 return None;
             }
-            sum += u64::from(count) * ((12 << 16) - log2(frequency.into()));
+            sum += u64::from(count) * u64::from(*costs.get(usize::from(frequency))?);
         }
     }
     Some(sum)

@@ -8,7 +8,7 @@ use crate::core::element::ElementType;
 use crate::core::model::Model;
 use crate::encode::bank::Statistics;
 use crate::encode::bind::Coder;
-use crate::encode::choose::{best, estimate, obvious, sample, shift};
+use crate::encode::choose::{best, estimate, excerpts, obvious, sample, shift};
 use crate::encode::chunk::simple;
 use crate::encode::estimate::{Run, coding};
 use crate::encode::frozen::Frozen;
@@ -226,7 +226,7 @@ impl<'a> Plan<'a> {
             for (kind, range) in self.ranges(chunk) {
                 let plan = &self.kinds[kind];
                 if plan.frozen.len() > 1 {
-                    let picked = frozen.pick(&plan.frozen, &plan.gather(range).into_run(), workspace);
+                    let picked = frozen.pick(&plan.frozen, &excerpts(plan, range), workspace);
                     if let Some(picks) = self.picks.get(chunk) {
                         picks.lock().unwrap_or_else(PoisonError::into_inner).push((kind, picked));
                     }

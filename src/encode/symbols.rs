@@ -145,7 +145,7 @@ impl Coding {
         out: &mut Vec<u8>,
     ) {
         let input = self.input(elements);
-        let Workspace { kernel, pieces, symbols, sets, words } = workspace;
+        let Workspace { kernel, pieces, symbols, sets, words, .. } = workspace;
         self.pieces(scales, self.count(&elements), pieces);
         let tokens = Tokens::new(self);
         let mut coder = Coder::new(lanes, words);

@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use crate::encode::bank::Statistics;
 use crate::kernel::Kernel;
 use crate::kernel::encode::{Piece, Symbols};
 
@@ -18,13 +19,22 @@ pub struct Workspace {
     pub sets: Vec<u16>,
     /// Words of the lanes.
     pub words: Vec<u8>,
+    /// Counts of a sample.
+    pub statistics: Statistics,
 }
 
 impl Workspace {
     /// Empty buffers for work with this instruction set. The bytes that come out do not depend on it.
     #[must_use]
     pub fn new(kernel: Kernel) -> Self {
-        Self { kernel, pieces: Vec::new(), symbols: Symbols::default(), sets: Vec::new(), words: Vec::new() }
+        Self {
+            kernel,
+            pieces: Vec::new(),
+            symbols: Symbols::default(),
+            sets: Vec::new(),
+            words: Vec::new(),
+            statistics: Statistics::new(0, false),
+        }
     }
 }
 

@@ -140,7 +140,7 @@ impl Job {
         let mut plan = Plan::new(self.start, &spans, level, max_chunk, &mut slots, workspaces);
         let chunks: Vec<usize> = (0..plan.chunks()).collect();
         let frozen = &slots.frozen;
-        let statistics = pool.sum(
+        let mut statistics = pool.sum(
             &chunks,
             || plan.no_statistics(),
             |mut sum, &chunk| {
@@ -157,7 +157,7 @@ impl Job {
             },
         );
         let mut head = Vec::new();
-        plan.bind(&statistics, &mut slots, self.references, &mut head);
+        plan.bind(&mut statistics, &mut slots, self.references, &mut head);
         drop(statistics);
         let plan = &plan;
         let chunks = pool.map(&chunks, |&chunk| plan.encode(chunk, data.get(plan.range(chunk)).unwrap_or(&[])));
