@@ -96,8 +96,10 @@ def definitions(spec):
         numbers = set(range(1 << 12)) | {(1 << n) + d for n in range(4, w) for d in (-1, 0, 1, 1 << n - 2)} | {(1 << w) - 1}
         for z in numbers:
             token, raw = spec.token_of(z, bank_class)
-            assert spec.z_of(token, raw, bank_class) == z and raw >> spec.raw_bits_of(token, bank_class) == 0, z
+            assert spec.z_of(token, raw, bank_class) == z and raw >> spec.raw_bits_of(token, bank_class, w) == 0, z
             assert token < {1: 240, 2: 256}[bank_class]
+            if bank_class == 1:
+                assert spec.z_of(240 + z % 2, z >> 1, 1) == z and z >> 1 + spec.raw_bits_of(240 + z % 2, 1, w) == 0, z
     for t in elements.FLOATS:
         u, w = 0, t.w
         patterns = set(elements.step(t, [])) if hasattr(elements, "step") else {0, 1, (1 << w) - 1, 1 << w - 1, t.infinity}

@@ -312,6 +312,7 @@ class Substream:  # the header is checked at once, the data in `decode`, for whi
         if method == SAME:
             return reference
         self.w, self.m = element.w - shift, element.m - shift       # w' and the mantissa bits left, 10.2
+        self.bank.raw_bits[240:] = [self.w - 1] * 16 if self.bank.kind == 1 else self.bank.raw_bits[240:]   # ESC
         self.coder = coder = Coder(self.data, 1 << self.header.lanes)
         reference = [u >> shift for u in unpack(element, reference)]
         coded = {RESIDUAL: self.residual, MASK: self.mask, PLAIN: self.plain}[method]
@@ -378,7 +379,7 @@ class Bank:
         self.kind, form, self.centre, window, scales, masks, elements, precision, *bases = body.take("8B2h")
         require(self.kind <= 3, f"bank class {self.kind}", UNSUPPORTED)
         self.sign, self.top = form & 1, form >> 1 & 1
-        alphabet = {1: 240, 3: 2 + (window << self.sign + self.top)}.get(self.kind, 256)
+        alphabet = {1: 242, 3: 2 + (window << self.sign + self.top)}.get(self.kind, 256)
         plain = form <= 3 and window >= 1 and alphabet <= 256
         require(plain if self.kind == 3 else (form, self.centre, window) == (0, 0, 0), "form or window of a bank")
         in_range = scales <= 1 and 1 <= precision <= 12 and 1 <= masks + elements <= 32
@@ -394,6 +395,7 @@ class Bank:
             n = (step >> r) + 4
             self.z_base[token] = (1 << r | step & (1 << r) - 1) << (n - r) | sign
             self.raw_bits[token] = n - r - 1
+        self.z_base[240:] = [0, 1] * 8 if r == 2 else self.z_base[240:]     # ESC
     def check_use(self, element, method, block):  # 8
         require(block == 0 or (8 if method == MASK else 5) <= block <= 20, "block")
         fits = 0 if element.w == 8 else 3 if method == PLAIN and element.e else 2 if element.w == 64 else 1

@@ -6,7 +6,7 @@ use std::time::Instant;
 use ulpack::ElementType;
 use ulpack::core::bank::TokenClass;
 use ulpack::core::model::Model;
-use ulpack::encode::bank::{Statistics, build};
+use ulpack::encode::bank::{Cover, Statistics, build};
 use ulpack::encode::estimate::{self, Run};
 use ulpack::encode::histogram::Histogram;
 use ulpack::encode::symbols::{Coding, Elements, EncodeBank};
@@ -51,12 +51,12 @@ fn main() {
             let base = estimate::base(&coding, &runs, std::slice::from_ref(&units));
             let mut statistics = Statistics::new(base, model == Model::Mask);
             coding.statistics(elements, &scales, &mut statistics, &mut workspace);
-            let (bank, _) = build(&statistics, &coding, 32, false);
+            let (bank, _) = build(&statistics, &coding, 32, Cover::Counted);
             let ready = EncodeBank::new(&bank, &coding);
             let distances = best(|| drop(coding.units(kernel, elements)));
             let making = best(|| drop(coding.scales(&units, count)));
             let counting = best(|| coding.statistics(elements, &scales, &mut statistics, &mut workspace));
-            let building = best(|| drop(build(&statistics, &coding, 32, false)));
+            let building = best(|| drop(build(&statistics, &coding, 32, Cover::Counted)));
             let mut out = Vec::new();
             let coding_all = best(|| {
                 out.clear();

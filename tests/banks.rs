@@ -101,6 +101,61 @@ fn embedded_banks_make_streams_that_stand_alone() {
 }
 
 #[test]
+fn what_a_bank_has_not_seen_takes_esc() {
+    let file = trained();
+    let (prev, next) = pair(2, 1_000_000, 0.01);
+    let mut far = next.clone();
+    // As far from its reference as nothing in the samples is, and where no sample of the content looks.
+    far[1_300_001] ^= 0x3F;
+    for external in [false, true] {
+        let mut options = with_bank(&file);
+        options.external_bank = external;
+        let usual = encode(&next, Some(&prev), options.clone()).0;
+        let stream = encode(&far, Some(&prev), options).0;
+        assert!(stream.len().abs_diff(usual.len()) < 16, "{} {}", stream.len(), usual.len());
+        let (back, error) = decode(&stream, Some(&prev), vec![Arc::clone(&file)]);
+        assert!(error.is_none() && back == far, "{error:?}");
+    }
+}
+
+#[test]
+fn what_samples_of_a_large_content_do_not_show_takes_esc() {
+    // Steps of changing size, so that blocks pay.
+    let (mut prev, mut next) = (Vec::new(), Vec::new());
+    let mut random = Random(1);
+    for i in 0..500_000 {
+        let weight = random.normal();
+        let moved = weight + 0.06 * (f64::from(i) / 3000.0).sin().exp() * random.normal();
+        prev.extend_from_slice(&half::bf16::from_f64(weight).to_bits().to_le_bytes());
+        next.extend_from_slice(&half::bf16::from_f64(moved).to_bits().to_le_bytes());
+    }
+    let (prev, next) = (prev.repeat(9), next.repeat(9));
+    let mut far = next.clone();
+    for i in 0..60 {
+        // Near the ends of what is counted and of what is not.
+        far[i * 65_536 * 2 + 32_769] ^= 0x3F;
+    }
+    let mut small = fixed(ElementType::Bf16);
+    small.level = ulpack::Level::Small;
+    let counted = encode(&next, Some(&prev), small).0;
+    for reference in [None, Some(&prev[..])] {
+        let usual = encode(&next, reference, fixed(ElementType::Bf16)).0;
+        assert!(
+            reference.is_none() || usual.len() < counted.len() + counted.len() / 500,
+            "{} {}",
+            usual.len(),
+            counted.len()
+        );
+        let stream = encode(&far, reference, fixed(ElementType::Bf16)).0;
+        // Each spoils the scale of its block, and without a reference, where blocks are no use here, that of its chunk.
+        let spoilt = if reference.is_some() { 1 << 10 } else { 1 << 20 };
+        assert!(stream.len() < usual.len() + 60 * spoilt, "{} {}", stream.len(), usual.len());
+        let (back, error) = decode(&stream, reference, Vec::new());
+        assert!(error.is_none() && back == far, "{error:?}");
+    }
+}
+
+#[test]
 fn external_banks_must_be_at_hand() {
     let file = trained();
     let (prev, next) = pair(2, 150_000, 0.01);

@@ -105,12 +105,11 @@ class Coded:
         u, w = self.content[i], self.w
         if i in self.tokens:
             return self.tokens[i]
-        if self.method != PLAIN:
-            return token_of_z(bank.kind, self.residual(i))
-        if bank.kind == 0:
+        if bank.kind == 0 and self.method == PLAIN:
             return u, 0, 0
         if bank.kind < 3:
-            return token_of_z(bank.kind, zigzag(signed(u, w)) if self.element.signed else u)
+            z = self.residual(i) if self.method != PLAIN else zigzag(signed(u, w)) if self.element.signed else u
+            return (240 + z % 2, z >> 1, w - 1) if i in self.esc else token_of_z(bank.kind, z)
         if u == 0 and not self.zeros_relative and i not in self.esc:
             return 0, 0, 0
         r = self.element.exponent(u, self.shift) - self.element.bias - (self.lam(i) >> 2) + bank.centre

@@ -4,7 +4,7 @@ import struct
 
 from .bits import BitWriter, zigzag
 
-ALPHABET = {0: 256, 1: 240, 2: 256}
+ALPHABET = {0: 256, 1: 242, 2: 256}
 
 
 def table(frequencies):

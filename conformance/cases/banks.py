@@ -130,7 +130,7 @@ def _():
 
 @valid("bank-unused", "ULP-BNK-04", "a bank of class 1 with scale, mask and element tables that nothing uses")
 def _():
-    return unused(Bank(1, [flat(240), flat(17), single(3)], masks=[flat(256), single(0)], scales=[flat(9)], mask_base=-7,
+    return unused(Bank(1, [flat(242), flat(17), single(3)], masks=[flat(256), single(0)], scales=[flat(9)], mask_base=-7,
                        element_base=300, precision=12, element_steps=[200, 55]))
 
 
@@ -201,9 +201,9 @@ bad_bank("class-negative", "ULP-BNK-02", "a class of −1, after which all is as
 bad_bank("class-25-ones", "ULP-BNK-02", "a unary number of 25 ones, which would be a class of −1 after 12", lambda bank: setting(
     elements=[single(0), table({0: 1, 1: 4095})], element_steps=[200], written={("elements", 1): {"unary": {0: 25}}})(bank))
 bad_bank("last-0", "ULP-BNK-02", "the frequency of `last` is 0", setting(written={("elements", 1): {"last": 17}}))
-bad_bank("alphabet-240", "ULP-BNK-02", "a symbol 240 in class 1", setting(elements=[flat(241), flat(17), single(3)]))
-bad_bank("alphabet-240-single", "ULP-BNK-02", "one symbol, 240, in class 1", setting(
-    elements=[single(240), flat(17), single(3)]))
+bad_bank("alphabet-242", "ULP-BNK-02", "a symbol 242 in class 1", setting(elements=[flat(243), flat(17), single(3)]))
+bad_bank("alphabet-242-single", "ULP-BNK-02", "one symbol, 242, in class 1", setting(
+    elements=[single(242), flat(17), single(3)]))
 bad_bank("alphabet-window", "ULP-BNK-02", "a symbol beyond the window of class 3", setting(elements=[flat(103)]), **_plain)
 bad_bank("implied-above-last", "ULP-BNK-02", "implied is above last", setting(
     elements=[table({2: 100, 3: 3996})], element_steps=[], written={("elements", 0): {"last": 2}}))

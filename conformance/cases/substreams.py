@@ -161,7 +161,7 @@ def flat_bank(kind, **fields):
     if kind == 3:
         fields = {"form": 2, "centre": 24, "window": 100} | fields
         return Bank(3, [flat(2 + (fields["window"] << bin(fields["form"]).count("1")))], **fields)
-    return Bank(kind, [flat((256, 240, 256)[kind])], **fields)
+    return Bank(kind, [flat((256, 242, 256)[kind])], **fields)
 
 
 def flat_stream(method, element, kind, n=20):

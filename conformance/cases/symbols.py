@@ -167,6 +167,27 @@ for _element in (U16, U32, U64):
         return coded_stream(PLAIN, element, element.pack(values))
 
 
+# --- 10.3 ESC
+
+for _method, _element, _shift in ((RESIDUAL, BF16, 0), (RESIDUAL, F16, 3), (RESIDUAL, F32, 0), (RESIDUAL, F32, 8), (MASK, BF16, 0),
+                                  (MASK, F32, 5), (PLAIN, U16, 0), (PLAIN, I16, 2), (PLAIN, U32, 0), (PLAIN, I32, 0)):
+    @valid(f"esc-{('residual', 'mask', 'plain')[_method - RESIDUAL]}-{_element.name}-shift-{_shift}", "ULP-PLN-02",
+           f"some elements of {_element.name} take ESC, whatever their z; {_shift} low bits are dropped")
+    def _(method=_method, element=_element, shift=_shift):
+        content, reference = (element.unpack(bytes) for bytes in pair(element, 700))
+        ends = [0, 1, (1 << element.w - 1) - 1, 1 << element.w - 1, (1 << element.w) - 1]
+        content[100:105], reference[100:105] = ends, [0] * 5
+        content[200:205], reference[200:205] = ends, ends[::-1]
+        content, reference = (element.pack([u >> shift << shift for u in patterns]) for patterns in (content, reference))
+        return coded_stream(method, element, content, None if method == PLAIN else reference, options={
+            "shift": shift, "scale_base": 8, "esc": [i for i in range(700) if i % 7 == 0 or 99 < i < 300]})
+
+
+@valid("esc-alone", "ULP-PLN-02", "every element takes ESC, and the table has no other symbol")
+def _():
+    return coded_stream(RESIDUAL, BF16, n=100, options={"esc": range(100)})
+
+
 # --- 10.4 plain
 
 for _element in (I8, I16, I32, I64):

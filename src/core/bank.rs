@@ -4,14 +4,14 @@ use crate::core::element::ElementType;
 use crate::core::plain::PlainForm;
 use crate::core::table::{DecodeEntry, FREQUENCY_BITS, FrequencyTable, TOTAL, fill_decode_table};
 use crate::core::thresholds::{TableMap, Thresholds};
-use crate::core::token::LengthTokens;
+use crate::core::token::{ESC, LengthTokens};
 
 /// What the symbols of a bank's element tables mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenClass {
     /// Class 0: a token is a byte.
     Byte,
-    /// Class 1: length tokens with two refinement bits.
+    /// Class 1: length tokens with two refinement bits, and ESC.
     Length2,
     /// Class 2: length tokens with one refinement bit.
     Length1,
@@ -23,7 +23,7 @@ impl TokenClass {
     /// The class for residuals, and for integers without reference, of `element`.
     #[must_use]
     pub fn of_lengths(element: ElementType) -> Self {
-        match LengthTokens::for_width(element.width()).refinement {
+        match LengthTokens::new(element.width(), 0).refinement {
             None => Self::Byte,
             Some(1) => Self::Length1,
             Some(_) => Self::Length2,
@@ -35,7 +35,7 @@ impl TokenClass {
     pub fn alphabet(self) -> usize {
         match self {
             Self::Byte | Self::Length1 => 256,
-            Self::Length2 => 240,
+            Self::Length2 => usize::from(ESC) + 2,
             Self::Plain(form) => form.alphabet(),
         }
     }

@@ -1,23 +1,37 @@
 //! Tokens of residuals and integers: sign, length and refinement bits modelled, the rest raw (spec §10.3).
 
-/// Tokens of classes 0, 1 and 2 (spec §9).
+/// The first of the two ESC tokens of class 1, for even z; the other one is for odd z. All bits of z above the lowest follow raw, so that tables need no
+/// frequency for what hardly ever occurs.
+pub const ESC: u8 = 240;
+
+/// Tokens of classes 0, 1 and 2 (spec §9) of elements of some width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LengthTokens {
     /// Refinement bits r below the leading one; `None` for byte tokens.
     pub refinement: Option<u32>,
+    /// Bits w' of z.
+    bits: u32,
 }
 
 impl LengthTokens {
-    /// The tokens for elements of `width` bytes.
+    /// The tokens for elements of `width` bytes whose `shift` low bits are dropped.
     #[must_use]
-    pub fn for_width(width: usize) -> Self {
+    #[allow(clippy::cast_possible_truncation)]
+    pub fn new(width: usize, shift: u8) -> Self {
         Self {
             refinement: match width {
                 1 => None,
                 8 => Some(1),
                 _ => Some(2),
             },
+            bits: (8 * width as u32).saturating_sub(shift.into()).max(1),
         }
+    }
+
+    /// Whether these tokens have ESC, and this is one.
+    #[inline(always)]
+    const fn escapes(self, token: u8) -> bool {
+        matches!(self.refinement, Some(2)) && token | 1 == ESC | 1
     }
 
     /// Token of z.
@@ -47,6 +61,7 @@ impl LengthTokens {
     #[must_use]
     pub const fn raw_bits(self, token: u8) -> u32 {
         match self.refinement {
+            Some(_) if self.escapes(token) => self.bits - 1,
             Some(r) if token >= 16 => ((token as u32 - 16) >> (1 + r)) + 4 - r - 1,
             _ => 0,
         }
@@ -57,6 +72,7 @@ impl LengthTokens {
     #[must_use]
     pub const fn base(self, token: u8) -> u64 {
         match self.refinement {
+            Some(_) if self.escapes(token) => token as u64 & 1,
             Some(r) if token >= 16 => {
                 let k = (token as u64 - 16) >> 1;
                 let n = (k >> r) + 4;
@@ -71,20 +87,18 @@ impl LengthTokens {
 
     /// Raw bits and base of each token, ready for use.
     #[must_use]
-    pub fn table(self) -> &'static LengthTable {
-        static TABLES: [LengthTable; 3] =
-            [LengthTable::new(None), LengthTable::new(Some(1)), LengthTable::new(Some(2))];
-        match self.refinement {
-            None => &TABLES[0],
-            Some(1) => &TABLES[1],
-            Some(_) => &TABLES[2],
+    pub fn table(self) -> LengthTable {
+        let mut table = LengthTable { raw_bits: [0; 256], base: [0; 256] };
+        for ((token, bits), base) in (0..=255).zip(&mut table.raw_bits).zip(&mut table.base) {
+            (*bits, *base) = (self.raw_bits(token), self.base(token));
         }
+        table
     }
 
     /// Number of tokens of the class's alphabet.
     #[must_use]
     pub fn alphabet(self) -> usize {
-        if self.refinement == Some(2) { 240 } else { 256 }
+        if self.refinement == Some(2) { usize::from(ESC) + 2 } else { 256 }
     }
 }
 
@@ -95,21 +109,6 @@ pub struct LengthTable {
     pub raw_bits: [u32; 256],
     /// The z of the token whose raw bits are zero.
     pub base: [u64; 256],
-}
-
-impl LengthTable {
-    #[allow(clippy::cast_possible_truncation)]
-    const fn new(refinement: Option<u32>) -> Self {
-        let tokens = LengthTokens { refinement };
-        let mut table = Self { raw_bits: [0; 256], base: [0; 256] };
-        let mut token = 0;
-        while token < 256 {
-            table.raw_bits[token] = tokens.raw_bits(token as u8);
-            table.base[token] = tokens.base(token as u8);
-            token += 1;
-        }
-        table
-    }
 }
 
 /// The mask of the low `bits` bits, 0…64.
@@ -126,7 +125,7 @@ mod tests {
     #[test]
     fn token_and_raw_bits_make_z_again() {
         for width in [1, 2, 4, 8] {
-            let tokens = LengthTokens::for_width(width);
+            let tokens = LengthTokens::new(width, 0);
             let top = 8 * width as u32 - 1;
             let samples = (0..=top).flat_map(|n| {
                 let one = 1u64 << n;
@@ -137,13 +136,18 @@ mod tests {
                 assert!(usize::from(token) < tokens.alphabet());
                 let again = tokens.base(token) + (tokens.raw(token, z) << 1);
                 assert_eq!(again, z, "width {width}");
+                if tokens.refinement == Some(2) {
+                    let escaped = ESC | (z & 1) as u8;
+                    assert!(tokens.raw(escaped, z) == z >> 1 && tokens.raw_bits(escaped) == top);
+                    assert_eq!(tokens.base(escaped) + (tokens.raw(escaped, z) << 1), z);
+                }
             }
         }
     }
 
     #[test]
     fn known_tokens() {
-        let t = LengthTokens::for_width(2);
+        let t = LengthTokens::new(2, 0);
         assert_eq!(t.token(15), 15);
         assert_eq!(t.token(16), 16);
         assert_eq!(t.raw_bits(16), 1);

@@ -245,7 +245,7 @@ impl Substream<'_> {
     ) -> Result<()> {
         let ring = Ring::new(self.element, self.shift);
         let term = ExponentTerm::new(self.element, self.shift);
-        let tokens = LengthTokens::for_width(W::BYTES).table();
+        let tokens = LengthTokens::new(W::BYTES, self.shift).table();
         let group = &self.bank.elements;
         let shift = self.shift;
         for (start, end, scale) in self.blocks(scales, done, out.len() / W::BYTES) {
@@ -392,7 +392,7 @@ impl Substream<'_> {
     ) -> Result<()> {
         let ring = Ring::new(self.element, self.shift);
         let term = ExponentTerm::new(self.element, self.shift);
-        let tokens = LengthTokens::for_width(W::BYTES).table();
+        let tokens = LengthTokens::new(W::BYTES, self.shift).table();
         for row in changed.chunks(lanes.count()) {
             let mut references = [0u64; LANES];
             let mut symbols = [0u8; LANES];
@@ -465,7 +465,7 @@ impl Substream<'_> {
         out: &mut [u8],
     ) -> Result<()> {
         let ring = Ring::new(self.element, self.shift);
-        let tokens = LengthTokens::for_width(W::BYTES).table();
+        let tokens = LengthTokens::new(W::BYTES, self.shift).table();
         let signed = self.element.class() == Class::Signed && W::BYTES > 1;
         let group = &self.bank.elements;
         for (start, end, scale) in self.blocks(scales, done, out.len() / W::BYTES) {

@@ -1,6 +1,7 @@
 //! Banks from histograms.
 
 use crate::core::bank::Bank;
+use crate::core::model::Model;
 use crate::core::table::FrequencyTable;
 use crate::core::thresholds::Thresholds;
 use crate::encode::cluster::cluster;
@@ -57,6 +58,15 @@ impl Statistics {
         }
     }
 
+    /// Multiplies all counts, settled.
+    pub fn multiply(&mut self, factor: u32) {
+        self.scales = self.scales.map(|count| count.saturating_mul(factor));
+        self.elements.multiply(factor);
+        if let Some(masks) = &mut self.masks {
+            masks.multiply(factor);
+        }
+    }
+
     /// Adds up the copies of its counts.
     pub fn settle(&mut self) {
         self.elements.settle();
@@ -74,42 +84,84 @@ impl Statistics {
         self.elements.bins().map(|(_, counts)| raw(counts)).sum::<u64>() << 16
     }
 
-    /// What coding the counts with `bank` takes, in units of 2^−16 bits; `None` where it cannot code them.
+    /// What coding the counts with `bank` takes, in units of 2^−16 bits, but for [raw](Self::raw) bits after tokens of their own; `None` where it cannot code
+    /// them.
     #[must_use]
-    pub fn cost(&self, bank: &Bank) -> Option<u64> {
-        let group = |histogram: &Histogram, thresholds: &Thresholds, tables: &[FrequencyTable]| {
+    pub fn cost(&self, bank: &Bank, coding: &Coding) -> Option<u64> {
+        let escape = coding.escape_cost();
+        let group = |histogram: &Histogram, thresholds: &Thresholds, tables: &[FrequencyTable], escape| {
             let map = thresholds.map();
             let offset = i32::from(histogram.base()) - i32::from(thresholds.base);
             let mut sum = 0u64;
             for (i, counts) in histogram.bins() {
                 #[allow(clippy::cast_sign_loss, clippy::cast_possible_truncation, clippy::cast_possible_wrap)]
                 let table = map[(i as i32 + offset).clamp(0, 255) as usize];
-                sum += cost(counts, tables.get(usize::from(table))?)?;
+                sum += cost(counts, tables.get(usize::from(table))?, escape)?;
             }
             Some(sum)
         };
         let scales = match &bank.scale {
-            Some(table) => cost(&self.scales, table)?,
+            Some(table) => cost(&self.scales, table, None)?,
             None if self.scales.iter().any(|&c| c > 0) => return None,
             None => 0,
         };
         let masks = match &self.masks {
-            Some(masks) => group(masks, &bank.mask_thresholds, &bank.masks)?,
+            Some(masks) => group(masks, &bank.mask_thresholds, &bank.masks, None)?,
             None => 0,
         };
-        Some(scales + masks + group(&self.elements, &bank.element_thresholds, &bank.elements)?)
+        Some(scales + masks + group(&self.elements, &bank.element_thresholds, &bank.elements, escape.as_ref())?)
     }
 }
 
-/// The bank for these counts, settled, and its cost with its own bits, in units of 2^−16 bits; at most `limit` tables.
-///
-/// `sampled`: the counts are those of a sample, and symbols that it lacks must have frequencies too.
+/// What a bank can code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cover {
+    /// What was counted: that is all there will be.
+    Counted,
+    /// Whatever may come: the counts are those of a sample.
+    All,
+}
+
+impl Cover {
+    /// Gives a count to what must have a frequency: ESC where there is one, else all of `symbols`.
+    fn fill(self, counts: &mut [u32; 256], symbols: usize, escape: Option<u8>) {
+        if self == Self::Counted {
+            return;
+        }
+        let needed = match escape {
+            Some(first) => usize::from(first)..usize::from(first) + 2,
+            None => 0..symbols,
+        };
+        for count in counts.get_mut(needed).unwrap_or(&mut []) {
+            *count = (*count).max(1);
+        }
+    }
+}
+
+/// Whether a bank of the right class can code whatever elements there may be.
 #[must_use]
-pub fn build(statistics: &Statistics, coding: &Coding, limit: usize, sampled: bool) -> (Bank, u64) {
+pub fn covers(bank: &Bank, coding: &Coding) -> bool {
+    /// Scale symbols that an encoder writes: 0 … this − 1.
+    const SCALE_SYMBOLS: usize = 254;
+    let complete = |tables: &[FrequencyTable], symbols: std::ops::Range<usize>| {
+        tables
+            .iter()
+            .all(|table| table.0.get(symbols.clone()).is_some_and(|f| f.iter().all(|&frequency| frequency > 0)))
+    };
+    let escape = coding.escape().map(usize::from).is_some_and(|first| complete(&bank.elements, first..first + 2));
+    (escape || complete(&bank.elements, 0..coding.symbols()))
+        && (coding.block == 0 || complete(bank.scale.as_slice(), 0..SCALE_SYMBOLS))
+        && (coding.model != Model::Mask || complete(&bank.masks, 0..256))
+}
+
+/// The bank for these counts, settled, and its cost with its own bits, in units of 2^−16 bits; at most `limit` tables.
+#[must_use]
+pub fn build(statistics: &Statistics, coding: &Coding, limit: usize, cover: Cover) -> (Bank, u64) {
     let limit = limit.clamp(2, MAX_TABLES);
     let masks = statistics.masks.as_ref().map(|masks| cluster(masks, limit / 2));
     let elements = cluster(&statistics.elements, limit - masks.as_ref().map_or(0, |m| m.1.len()));
-    build_with(&statistics.scales, sampled && coding.block != 0, masks, elements, coding, sampled)
+    let scaled = cover != Cover::Counted && coding.block != 0;
+    build_with(&statistics.scales, scaled, masks, elements, coding, cover)
 }
 
 /// Thresholds and the counts of each table.
@@ -123,7 +175,7 @@ pub fn build_with(
     masks: Option<Clusters>,
     elements: Clusters,
     coding: &Coding,
-    sampled: bool,
+    cover: Cover,
 ) -> (Bank, u64) {
     let class = coding.class;
     let with_masks = masks.is_some();
@@ -138,15 +190,10 @@ pub fn build_with(
     }
     let mut scale_counts = *scales;
     let scaled = scaled || scales.iter().any(|&c| c > 0);
-    if sampled {
-        let complete = |counts: &mut [u32; 256], symbols: usize| {
-            for count in counts.iter_mut().take(symbols) {
-                *count = (*count).max(1);
-            }
-        };
-        element_counts.iter_mut().for_each(|counts| complete(counts, coding.symbols()));
-        mask_counts.iter_mut().for_each(|counts| complete(counts, 256));
-        complete(&mut scale_counts, 256);
+    element_counts.iter_mut().for_each(|counts| cover.fill(counts, coding.symbols(), coding.escape()));
+    mask_counts.iter_mut().for_each(|counts| cover.fill(counts, 256, None));
+    if scaled {
+        cover.fill(&mut scale_counts, 256, None);
     }
     let with_precision = |precision| {
         let tables = |counts: &[[u32; 256]]| counts.iter().map(|c| normalise(c, precision)).collect();
@@ -160,9 +207,9 @@ pub fn build_with(
             elements: tables(&element_counts),
         };
         let mut sum = bits(&bank);
-        sum += bank.scale.as_ref().and_then(|t| cost(&scale_counts, t)).unwrap_or(0);
+        sum += bank.scale.as_ref().and_then(|t| cost(&scale_counts, t, None)).unwrap_or(0);
         for (tables, counts) in [(&bank.masks, &mask_counts), (&bank.elements, &element_counts)] {
-            sum += tables.iter().zip(counts).filter_map(|(t, c)| cost(c, t)).sum::<u64>();
+            sum += tables.iter().zip(counts).filter_map(|(t, c)| cost(c, t, None)).sum::<u64>();
         }
         (bank, sum)
     };

@@ -1,12 +1,11 @@
 //! The banks of a window's kinds: made or found, put into slots; the records before its chunks.
 
 use crate::core::bank::Bank;
-use crate::encode::bank::{Statistics, build};
+use crate::encode::bank::{Cover, Statistics, build, covers};
 use crate::encode::coding::Coding;
 use crate::encode::encode_bank::EncodeBank;
 use crate::encode::frozen::{Choice, Origin};
-use crate::encode::level::Level;
-use crate::encode::plan::{Plan, samples};
+use crate::encode::plan::{Plan, SAMPLED_STEP};
 use crate::encode::slots::Slots;
 use crate::limits::{BUILT_IN_BANKS, MAX_TABLES};
 use crate::wire::layout::{Layout, Span};
@@ -40,24 +39,30 @@ impl Plan<'_> {
             coders.push(self.bind_frozen(number, slots, &mut used, &mut binds));
         }
         for ((kind, coders), statistics) in self.kinds.iter_mut().zip(&mut coders).zip(statistics) {
+            let sampled = kind.sampling;
             if !kind.frozen.is_empty() {
                 continue;
             }
             let coding = kind.coding.take();
             let (Some(coding), Some(statistics)) = (coding, statistics) else { continue };
-            if statistics.is_empty() && !samples(self.level, kind) {
+            if statistics.is_empty() && sampled.is_none() {
                 // Every chunk of the kind is SAME or CONSTANT.
                 continue;
             }
-            // Fast levels count samples: what these lack must be codable too, by this bank and by all that may take its place.
             statistics.settle();
+            // What a sample lacks must be codable too, by this bank and by all that may take its place.
+            let cover = if sampled.is_some() { Cover::All } else { Cover::Counted };
+            if let Some(length) = sampled {
+                // Tables cost what they cost, however few of the elements have been counted.
+                statistics.multiply((SAMPLED_STEP / length) as u32);
+            }
             let statistics = &*statistics;
-            let (bank, cost) = build(statistics, &coding, MAX_TABLES, self.level == Level::Fast);
+            let (bank, cost) = build(statistics, &coding, MAX_TABLES, cover);
             let like = |b: &Bank| {
                 let has = |b: &Bank| (b.class, b.scale.is_some(), b.masks.is_empty());
-                has(b) == has(&bank)
+                has(b) == has(&bank) && (cover == Cover::Counted || covers(b, &coding))
             };
-            let fits = |b: &Bank| like(b) && statistics.cost(b).is_some_and(|c| c <= cost);
+            let fits = |b: &Bank| like(b) && statistics.cost(b, &coding).is_some_and(|c| c <= cost);
             let slot = slots.banks.iter().position(fits).or_else(|| slots.bind(&bank, None, &used, &mut binds));
             if let Some((slot, bank)) = slot.and_then(|slot| Some((slot, slots.banks.get(slot)?))) {
                 used.push(slot);

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::core::bank::TokenClass;
 use crate::core::element::{Class, ElementType};
 use crate::core::model::Model;
 use crate::core::residual::Ring;
@@ -10,6 +11,7 @@ use crate::encode::estimate::{Run, base, coding, cost, units, with_statistics};
 use crate::encode::kind::{KindPlan, trailing_zeros};
 use crate::encode::level::Level;
 use crate::encode::magnitude::{Magnitude, blocks};
+use crate::encode::plain_form::narrow;
 use crate::encode::symbols::Coding;
 use crate::encode::workspace::Workspace;
 use crate::kernel::encode::Clip;
@@ -122,6 +124,22 @@ pub fn best_of(
         }
     }
     best.unwrap_or((fitted, 0, u64::MAX))
+}
+
+/// The coding with no more plain tokens than are worth one, as a sample has it.
+#[must_use]
+pub fn narrowed(coding: Coding, base: i16, runs: &[Run]) -> Coding {
+    let TokenClass::Plain(form) = coding.class else { return coding };
+    let mut workspace = Workspace::default();
+    let units = units(&coding, runs, &workspace);
+    let mut totals = [0u64; 256];
+    with_statistics(&coding, runs, &units, base, &mut workspace, |statistics| {
+        for (_, counts) in statistics.elements.bins() {
+            totals.iter_mut().zip(counts).for_each(|(total, &count)| *total += u64::from(count));
+        }
+    });
+    let (_, form) = narrow(form, &totals);
+    Coding { class: TokenClass::Plain(form), ..coding }
 }
 
 /// Sets how scales are made of distances.

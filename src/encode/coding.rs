@@ -4,7 +4,8 @@ use crate::core::bank::TokenClass;
 use crate::core::element::ElementType;
 use crate::core::model::Model;
 use crate::core::plain::PlainTokens;
-use crate::core::token::LengthTokens;
+use crate::core::token::{ESC, LengthTokens};
+use crate::encode::normalise::Escape;
 use crate::kernel::encode::Clip;
 
 /// How the elements of a kind are coded.
@@ -32,7 +33,7 @@ impl Coding {
     #[allow(clippy::cast_possible_truncation)]
     pub fn raw_bits(&self) -> [u8; 256] {
         let mut bits = [0; 256];
-        let lengths = LengthTokens::for_width(self.element.width());
+        let lengths = LengthTokens::new(self.element.width(), self.shift);
         let plain = match self.class {
             TokenClass::Plain(form) => PlainTokens::new(self.element, self.shift, form),
             _ => None,
@@ -45,13 +46,28 @@ impl Coding {
         bits
     }
 
-    /// Element symbols that there may be: 0 … `symbols` − 1.
+    /// The first of the two ESC tokens for elements whose own tokens have no frequency; `None` where the class has none.
+    #[must_use]
+    pub fn escape(&self) -> Option<u8> {
+        (self.class == TokenClass::Length2).then_some(ESC)
+    }
+
+    /// The same with what it costs.
+    #[must_use]
+    pub fn escape_cost(&self) -> Option<Escape> {
+        let first = self.escape()?;
+        let bits = self.raw_bits();
+        let of_escape = bits.get(usize::from(first)).copied().unwrap_or(0);
+        Some(Escape { first, more: bits.map(|bits| of_escape.saturating_sub(bits)) })
+    }
+
+    /// Element symbols that there may be: 0 … `symbols` − 1, and ESC.
     #[must_use]
     pub fn symbols(&self) -> usize {
         let bits = (8 * self.element.width()).saturating_sub(self.shift.into()).clamp(1, 64);
         match self.class {
             TokenClass::Plain(form) => form.alphabet(),
-            _ => usize::from(LengthTokens::for_width(self.element.width()).token(u64::MAX >> (64 - bits))) + 1,
+            _ => usize::from(LengthTokens::new(self.element.width(), self.shift).token(u64::MAX >> (64 - bits))) + 1,
         }
     }
 }

@@ -26,11 +26,11 @@ impl EncodeBank {
     pub fn new(bank: &Bank, coding: &Coding) -> Self {
         let none = [0; 256];
         Self {
-            scale: StepTable::new(bank.scale.as_slice(), &none),
+            scale: StepTable::new(bank.scale.as_slice(), &none, None),
             mask_map: TableMap::new(&bank.mask_thresholds),
-            masks: StepTable::new(&bank.masks, &none),
+            masks: StepTable::new(&bank.masks, &none, None),
             element_map: TableMap::new(&bank.element_thresholds),
-            elements: StepTable::new(&bank.elements, &coding.raw_bits()),
+            elements: StepTable::new(&bank.elements, &coding.raw_bits(), coding.escape()),
         }
     }
 }

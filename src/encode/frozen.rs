@@ -6,8 +6,7 @@ use crate::core::bank::{Bank, TokenClass};
 use crate::core::element::ElementType;
 use crate::core::model::Model;
 use crate::core::plain::PlainTokens;
-use crate::core::table::FrequencyTable;
-use crate::encode::bank::{Statistics, bits, build};
+use crate::encode::bank::{Cover, Statistics, bits, build, covers};
 use crate::encode::choose::{MOSTLY_EQUAL, best, equal_eighths, fit_scales, sampled};
 use crate::encode::coding::Coding;
 use crate::encode::estimate::{self, Run};
@@ -17,8 +16,6 @@ use crate::limits::MAX_TABLES;
 use crate::wire::bank_file::{BankFile, FileBank};
 use crate::wire::built_in;
 
-/// Scale symbols that an encoder writes: 0 … this − 1.
-const SCALE_SYMBOLS: usize = 254;
 /// Frozen banks that the chunks of a kind choose among, at most.
 const CHOICES: usize = 4;
 /// A built-in bank must be so much of the cost better than those of a file.
@@ -124,7 +121,7 @@ impl Frozen {
             with_counts(coding, runs, workspace, |statistics| {
                 let raw = statistics.raw(coding);
                 for (cost, choice) in costs.iter_mut().zip(choices).filter(|(_, choice)| choice.coding == *coding) {
-                    let coded = self.bank(choice.origin).and_then(|bank| statistics.cost(bank));
+                    let coded = self.bank(choice.origin).and_then(|bank| statistics.cost(bank, coding));
                     *cost = coded.map_or(u64::MAX, |coded| scaled(coded + raw, coding, runs, of));
                 }
             });
@@ -202,13 +199,13 @@ pub fn own_cost(coding: &Coding, runs: &[Run], of: u64, workspace: &mut Workspac
     /// `Record_Header` and CRC of a Bind record, in units of 2^−16 bits.
     const RECORD: u64 = (16 * 8) << 16;
     with_counts(coding, runs, workspace, |statistics| {
-        let (bank, _) = build(statistics, coding, MAX_TABLES, false);
-        let cost = statistics.cost(&bank).unwrap_or(u64::MAX >> 1) + statistics.raw(coding);
+        let (bank, _) = build(statistics, coding, MAX_TABLES, Cover::Counted);
+        let cost = statistics.cost(&bank, coding).unwrap_or(u64::MAX >> 1) + statistics.raw(coding);
         scaled(cost, coding, runs, of).saturating_add(bits(&bank) + RECORD)
     })
 }
 
-/// Whether a bank can code whatever elements of a coding there may be.
+/// Whether a bank fits a coding, and can code whatever elements there may be.
 fn serves(bank: &Bank, coding: &Coding) -> bool {
     let class = match bank.class {
         TokenClass::Plain(form) => PlainTokens::new(coding.element, coding.shift, form).is_some(),
@@ -217,12 +214,5 @@ fn serves(bank: &Bank, coding: &Coding) -> bool {
             !relative && class == TokenClass::of_lengths(coding.element)
         }
     };
-    let complete = |tables: &[FrequencyTable], symbols: usize| {
-        tables.iter().all(|table| table.0.iter().take(symbols).all(|&frequency| frequency > 0))
-    };
-    class
-        && !bank.elements.is_empty()
-        && complete(&bank.elements, coding.symbols())
-        && (coding.block == 0 || bank.scale.as_ref().is_some_and(|t| complete(std::slice::from_ref(t), SCALE_SYMBOLS)))
-        && (coding.model != Model::Mask || (!bank.masks.is_empty() && complete(&bank.masks, 256)))
+    class && !bank.elements.is_empty() && covers(bank, coding)
 }

@@ -144,6 +144,13 @@ impl Histogram {
         }
     }
 
+    /// Multiplies all counts, settled.
+    pub fn multiply(&mut self, factor: u32) {
+        for count in self.counts.get_mut(bins_of(&self.used)).unwrap_or(&mut []) {
+            *count = count.saturating_mul(factor);
+        }
+    }
+
     /// Whether nothing has been counted.
     #[must_use]
     pub fn is_empty(&self) -> bool {

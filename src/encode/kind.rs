@@ -40,6 +40,8 @@ pub struct KindPlan<'a> {
     pub members: Vec<Member<'a>>,
     /// Frozen banks to choose from; none where it has a bank of its own. `coding` is that of the first.
     pub frozen: Vec<Choice>,
+    /// How many elements of each `SAMPLED_STEP` are counted for a bank of its own; `None`: all.
+    pub sampling: Option<usize>,
 }
 
 /// Elements of a kind made contiguous.

@@ -18,6 +18,7 @@ pub mod level;
 pub mod log2;
 pub mod magnitude;
 pub mod normalise;
+pub mod plain_form;
 pub mod plan;
 pub mod profile;
 pub mod scales;

@@ -52,17 +52,33 @@ fn nearest(frequency: u16, precision: u8) -> u16 {
 static COSTS: LazyLock<Vec<u32>> =
     LazyLock::new(|| (0..=u64::from(TOTAL)).map(|f| (12 << 16) - log2(f) as u32).collect());
 
-/// What coding the counts with the table takes, in units of 2^−16 bits; `None` where a symbol has no frequency.
+/// ESC tokens, and what they take.
+#[derive(Clone, Debug)]
+pub struct Escape {
+    /// The first of the two, for even symbols.
+    pub first: u8,
+    /// Raw bits that each symbol takes more when ESC stands in for it.
+    pub more: [u8; 256],
+}
+
+/// What coding the counts with the table takes, in units of 2^−16 bits; `None` where a symbol has no frequency, nor has ESC for it.
 #[must_use]
-pub fn cost(counts: &[u32; 256], table: &FrequencyTable) -> Option<u64> {
+pub fn cost(counts: &[u32; 256], table: &FrequencyTable, escape: Option<&Escape>) -> Option<u64> {
     let costs = &**COSTS;
     let mut sum = 0;
-    for (&count, &frequency) in counts.iter().zip(&table.0) {
-        if count > 0 {
+    // Most counts are zero, and stand together.
+    let (rows, _) = counts.as_chunks::<16>();
+    let (frequencies, _) = table.0.as_chunks::<16>();
+    for (row, (counts, frequencies)) in rows.iter().zip(frequencies).enumerate().filter(|(_, (c, _))| **c != [0; 16]) {
+        for (i, (&count, &frequency)) in counts.iter().zip(frequencies).enumerate().filter(|(_, (c, _))| **c > 0) {
+            let (mut frequency, mut more) = (frequency, 0);
             if frequency == 0 {
-                return None;
+                let escape = escape?;
+                let symbol = 16 * row + i;
+                frequency = *table.0.get(usize::from(escape.first) | (symbol & 1)).filter(|&&f| f > 0)?;
+                more = u64::from(*escape.more.get(symbol)?) << 16;
             }
-            sum += u64::from(count) * u64::from(*costs.get(usize::from(frequency))?);
+            sum += u64::from(count) * (u64::from(*costs.get(usize::from(frequency))?) + more);
         }
     }
     Some(sum)
@@ -99,7 +115,7 @@ mod tests {
                     assert_eq!(count > 0, frequency > 0);
                     assert!(s == implied || truncate(frequency, precision) == frequency);
                 }
-                assert!(cost(&counts, &table).is_some());
+                assert!(cost(&counts, &table, None).is_some());
             }
         }
     }

@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::core::bank::TokenClass;
 use crate::core::convert::convert;
 use crate::core::element::ElementType;
 use crate::core::model::Model;
 use crate::encode::bank::Statistics;
 use crate::encode::bind::Coder;
-use crate::encode::choose::{best, estimate, excerpts, obvious, sample, shift};
+use crate::encode::choose::{best, estimate, excerpts, narrowed, obvious, sample, shift};
 use crate::encode::chunk::simple;
+use crate::encode::coding::Coding;
 use crate::encode::estimate::{Run, coding};
 use crate::encode::frozen::Frozen;
 use crate::encode::judge::use_frozen;
@@ -101,6 +103,11 @@ impl<'a> Plan<'a> {
                     if estimate < (raw << 16) - (raw << 7) {
                         kind.coding = Some(coding);
                         kind.base = base;
+                        kind.sampling = sampling(level, kind.elements(), &coding, estimate);
+                        if kind.sampling.is_some() {
+                            // The bank will have frequencies for all tokens.
+                            kind.coding = Some(narrowed(coding, base, &runs));
+                        }
                         cost = estimate;
                     }
                 }
@@ -130,7 +137,15 @@ impl<'a> Plan<'a> {
         }
         let at = found.unwrap_or_else(|| {
             let frozen = Vec::new();
-            self.kinds.push(KindPlan { kind, shift, coding: None, base: 0, members: Vec::new(), frozen });
+            self.kinds.push(KindPlan {
+                kind,
+                shift,
+                coding: None,
+                base: 0,
+                members: Vec::new(),
+                frozen,
+                sampling: None,
+            });
             self.kinds.len() - 1
         });
         let plan = &mut self.kinds[at];
@@ -233,8 +248,8 @@ impl<'a> Plan<'a> {
                     continue;
                 }
                 let (Some(coding), Some(statistics)) = (plan.coding, &mut statistics[kind]) else { continue };
-                let sampled = samples(self.level, plan);
-                let (step, length) = if sampled { (SAMPLED_STEP, SAMPLED) } else { (usize::MAX, range.len()) };
+                let sampled = plan.sampling;
+                let (step, length) = sampled.map_or((usize::MAX, range.len()), |length| (SAMPLED_STEP, length));
                 for start in range.clone().step_by(step) {
                     let gathered = plan.gather(start..range.end.min(start + length));
                     let elements = gathered.elements();
@@ -242,9 +257,13 @@ impl<'a> Plan<'a> {
                         continue;
                     }
                     let units = coding.units(workspace.kernel, elements);
-                    let scales = coding.scales(&units, coding.count(&elements));
+                    let mut scales = coding.scales(&units, coding.count(&elements));
+                    if start > range.start && !scales.symbols.is_empty() {
+                        // Nothing comes before it here that it could be a difference from.
+                        scales.symbols.remove(0);
+                    }
                     coding.statistics(elements, &scales, statistics, workspace);
-                    if let (false, Some(kept)) = (sampled, self.scales.get(chunk)) {
+                    if let (None, Some(kept)) = (sampled, self.scales.get(chunk)) {
                         kept.lock().unwrap_or_else(PoisonError::into_inner).push((kind, scales));
                     }
                 }
@@ -286,14 +305,26 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// At fast levels, kinds with more elements than this are counted by samples: of each so many elements, so many.
-const COUNTED: usize = 1 << 18;
-const SAMPLED_STEP: usize = 1 << 16;
-const SAMPLED: usize = 1 << 12;
+/// Of so many elements some are counted where counting goes by samples.
+pub(super) const SAMPLED_STEP: usize = 1 << 16;
 
-/// Whether a kind is counted by samples.
-pub(super) fn samples(level: Level, kind: &KindPlan<'_>) -> bool {
-    level == Level::Fast && kind.elements() > COUNTED
+/// Bits of an element, in units of 2^−16, from which on frequencies for ESC are next to nothing.
+const WORTH_SAMPLING: u64 = 1 << 16;
+
+/// How many of each [`SAMPLED_STEP`] elements are counted in a kind of `count` elements that are expected to take `cost`; `None`: all.
+fn sampling(level: Level, count: usize, coding: &Coding, cost: u64) -> Option<usize> {
+    let (from, length) = match level {
+        Level::Fast => (1 << 18, 1 << 12),
+        Level::Default if coding.block > 0 && cost >= count as u64 * WORTH_SAMPLING => match coding.class {
+            // ESC stands in for what samples do not show; where there is none it would cost frequencies in all tables. Scales of whole substreams are
+            // not those of samples.
+            TokenClass::Length2 if coding.model != Model::Mask => (1 << 22, 1 << 14),
+            TokenClass::Plain(_) => (1 << 22, 1 << 14),
+            _ => return None,
+        },
+        Level::Default | Level::Small => return None,
+    };
+    (count > from).then_some(length)
 }
 
 /// Elements from which a matrix may have a profile.

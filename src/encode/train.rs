@@ -7,11 +7,12 @@ use crate::core::bank::{Bank, TokenClass};
 use crate::core::element::ElementType;
 use crate::core::model::Model;
 use crate::core::plain::{ESC, PlainForm};
-use crate::encode::bank::{Statistics, build_with};
+use crate::encode::bank::{Cover, Statistics, build_with};
 use crate::encode::cluster::{cluster, cluster_alike};
 use crate::encode::coding::Coding;
 use crate::encode::histogram::{BINS, Histogram};
 use crate::encode::log2::{divergence, entropy};
+use crate::encode::plain_form::narrow;
 use crate::error::{Error, Result};
 use crate::limits::{MAX_FILE_BANKS, MAX_TABLES};
 use crate::wire::bank_file::{BankFile, FileBank};
@@ -269,7 +270,7 @@ impl Training {
         let mut coding = Coding { model, element, shift: 0, block, class, hold: 0, clip: None };
         let mut clock = Instant::now();
         if let TokenClass::Plain(form) = class {
-            let form = narrow(form, &mut counts.elements);
+            let form = narrow_bins(form, &mut counts.elements);
             coding.class = TokenClass::Plain(form);
         }
         let statistics = counts.statistics();
@@ -286,39 +287,30 @@ impl Training {
         };
         setup.search += clock.elapsed();
         clock = Instant::now();
-        let (bank, _): (Bank, u64) = build_with(&statistics.scales, block != 0, masks, elements, &coding, true);
+        let (bank, _): (Bank, u64) = build_with(&statistics.scales, block != 0, masks, elements, &coding, Cover::All);
         setup.tables += clock.elapsed();
         FileBank { element, model, block, bank }
     }
 }
 
-/// Narrows the window of relative exponents to those that are worth a token: every token of a table costs all others a little, and ESC is there for what is rare.
-#[allow(clippy::cast_possible_truncation)]
-fn narrow(form: PlainForm, bins: &mut Bins) -> PlainForm {
-    /// Bits that ESC takes more than a token, about.
-    const ESCAPE: u64 = 16;
-    let each = 1usize << (u8::from(form.sign) + u8::from(form.top));
-    let mut counts = vec![0u64; form.window.into()];
+/// Narrows the window of relative exponents to those that are worth a token.
+fn narrow_bins(form: PlainForm, bins: &mut Bins) -> PlainForm {
+    let mut totals = [0u64; 256];
     for bin in bins.values() {
-        for (r, count) in counts.iter_mut().enumerate() {
-            *count += total(bin.get(2 + r * each..2 + (r + 1) * each).unwrap_or(&[]));
-        }
+        totals.iter_mut().zip(&**bin).for_each(|(total, &count)| *total += u64::from(count));
     }
-    // A frequency of 1 in 4096 for each token of an exponent costs each element so much.
-    let all: u64 = counts.iter().sum();
-    let worth = |count: u64| count * ESCAPE > all * each as u64 * 3 / 2 / 4096;
-    let low = counts.iter().position(|&c| worth(c)).unwrap_or(0);
-    let high = counts.iter().rposition(|&c| worth(c)).unwrap_or(low);
+    let (kept, narrowed) = narrow(form, &totals);
+    let each = 1usize << (u8::from(form.sign) + u8::from(form.top));
     for bin in bins.values_mut() {
-        let mut narrowed = [0u32; 256];
-        narrowed[0] = bin[0];
-        narrowed[usize::from(ESC)] = bin[usize::from(ESC)];
+        let mut counts = [0u32; 256];
+        counts[0] = bin[0];
+        counts[usize::from(ESC)] = bin[usize::from(ESC)];
         for (token, &count) in bin.iter().enumerate().skip(2) {
             let r = (token - 2) / each;
-            let place = if (low..=high).contains(&r) { token - low * each } else { usize::from(ESC) };
-            narrowed[place] = narrowed[place].saturating_add(count);
+            let place = if kept.contains(&r) { token - kept.start * each } else { usize::from(ESC) };
+            counts[place] = counts[place].saturating_add(count);
         }
-        **bin = narrowed;
+        **bin = counts;
     }
-    PlainForm { centre: form.centre.saturating_sub(low as u8), window: (high - low + 1) as u8, ..form }
+    narrowed
 }

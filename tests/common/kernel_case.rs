@@ -10,7 +10,7 @@ use ulpack::core::plain::{PlainForm, PlainTokens};
 use ulpack::core::residual::{Ring, zigzag};
 use ulpack::core::table::{FrequencyTable, encode_table};
 use ulpack::core::thresholds::{TableMap, Thresholds};
-use ulpack::core::token::LengthTokens;
+use ulpack::core::token::{ESC, LengthTokens};
 use ulpack::decode::substream::{Job, Substream};
 use ulpack::kernel::Kernel;
 
@@ -276,7 +276,7 @@ impl Case {
             coded.iter_mut().enumerate().for_each(|(j, (_, lane))| *lane = j % lanes);
         }
         let map = TableMap::new(&self.bank.element_thresholds);
-        let lengths = LengthTokens::for_width(width);
+        let lengths = LengthTokens::new(width, self.shift);
         let plain = match self.bank.class {
             TokenClass::Plain(form) => PlainTokens::new(self.element, self.shift, form),
             _ => None,
@@ -297,7 +297,8 @@ impl Case {
                         (Model::Plain, _) => elements[i],
                         _ => ring.zigzag(elements[i], pattern(i)),
                     };
-                    let token = lengths.token(z);
+                    let escaped = lengths.refinement == Some(2) && random.below(16) == 0;
+                    let token = if escaped { ESC | (z & 1) as u8 } else { lengths.token(z) };
                     (token, lengths.raw(token, z), lengths.raw_bits(token))
                 };
                 steps.push(symbol(lane, &self.bank.elements[usize::from(map.table(lambda))], token));

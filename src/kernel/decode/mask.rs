@@ -168,7 +168,7 @@ impl<const W: usize> Task for Changed<'_, '_, '_, W> {
         let Self { rows, lanes, changed, out } = self;
         let group = &rows.bank.elements;
         let ring = Ring::new(rows.element, rows.shift);
-        let tokens_of = LengthTokens::for_width(W);
+        let tokens_of = LengthTokens::new(W, rows.shift);
         let constants = Constants::new(s, rows);
         let (states, words) = lanes.parts();
         let tail = Tail::new(words);
@@ -205,7 +205,7 @@ impl<const W: usize> Task for Changed<'_, '_, '_, W> {
                 let magnitudes = if W == 1 {
                     [s.shr_by::<1>(tokens[0]), s.shr_by::<1>(tokens[1])]
                 } else {
-                    lengths(&mut coder, tokens, window, &mut used)
+                    lengths(&mut coder, &constants, tokens, window, &mut used)
                 };
                 #[allow(clippy::cast_possible_truncation)]
                 let reference = load_32_numbers(s, &references.map(|r| r as u32));

@@ -6,7 +6,7 @@ use crate::core::lambda::clamp16;
 use crate::core::lanes::{LANES, Lanes};
 use crate::core::plain::PlainTokens;
 use crate::core::residual::{Ring, unzigzag};
-use crate::core::token::LengthTokens;
+use crate::core::token::{ESC, LengthTokens};
 use crate::error::{Error, Result};
 use crate::kernel::decode::vector::{Task, Vector};
 use crate::kernel::decode::{ROW, Rows, ZERO_BLOCK};
@@ -20,6 +20,9 @@ pub(super) const FLOATS: u8 = 2;
 
 pub(super) const WORDS_ENDED: &str = "the words end too early";
 pub(super) const OUTSIDE_RING: &str = "a residual outside its ring";
+
+/// What the two ESC tokens are with the lowest bit set.
+const ESC_PAIR: u16 = ESC as u16 | 1;
 
 /// Bytes of words that a row takes at most: in the token step and in each of the at most four raw-bit passes two for each lane.
 pub(super) const WINDOW: usize = 5 * 2 * LANES;
@@ -266,6 +269,8 @@ pub(super) struct Constants<S: Vector> {
     token_exponent: S::V,
     token_place: S::V,
     escaped: S::V,
+    /// Raw bits of ESC among length tokens.
+    escaped_length: S::V,
     usual: S::V,
     narrow: Narrow<S>,
 }
@@ -330,6 +335,7 @@ impl<S: Vector> Constants<S> {
             token_exponent: s.splat(sign + top),
             token_place: s.splat(sign),
             escaped: s.splat(ring.bits),
+            escaped_length: s.splat(ring.bits - 1),
             usual: s.splat(low + 1 - sign),
             narrow: Narrow {
                 shift: s.bits_16(shift),
@@ -582,7 +588,7 @@ impl<'a, 'r, S: Vector, const KIND: u8, const W: usize> Run<'a, 'r, S, KIND, W> 
             elements = [a, b];
             bad = s.or(bad_a, bad_b);
         } else {
-            let magnitudes = lengths(&mut self.coder, tokens, window, used);
+            let magnitudes = lengths(&mut self.coder, &self.constants, tokens, window, used);
             let c = &self.constants;
             elements = if KIND == RESIDUAL {
                 [
@@ -634,18 +640,26 @@ impl<'a, 'r, S: Vector, const KIND: u8, const W: usize> Run<'a, 'r, S, KIND, W> 
             let half = s.shr_16_by(tokens, s.bits_16(1));
             let mut magnitude = half;
             if W > 1 {
-                let three = s.bits_16(3);
-                let mut raw = s.splat(0);
-                let eight = s.splat(8);
-                let bits = [
+                let c = &self.constants;
+                let (eight, three) = (s.splat(8), s.bits_16(3));
+                let mut bits = [
                     s.shr_by::<3>(s.less_by(s.and(entries[0], byte), eight)),
                     s.shr_by::<3>(s.less_by(s.and(entries[1], byte), eight)),
                 ];
-                if s.any_16(s.greater_16(tokens, self.constants.narrow.largest)) {
-                    // Not in the ring. All that is left to do is to use up the words.
-                    self.coder.raw_bits(bits, window, used);
-                    return s.splat(1);
+                let high = s.any_16(s.greater_16(tokens, c.narrow.largest));
+                let escaped = s.equal_16(s.or(tokens, s.splat_16(1)), s.splat_16(ESC_PAIR));
+                if high {
+                    let others = s.select_16(escaped, s.splat(0), tokens);
+                    if s.any_16(s.greater_16(others, c.narrow.largest)) {
+                        // Not in the ring. All that is left to do is to use up the words.
+                        self.coder.raw_bits(bits, window, used);
+                        return s.splat(1);
+                    }
+                    for (bits, entries) in bits.iter_mut().zip(entries) {
+                        *bits = escape_bits(s, c, s.and(entries, byte), *bits);
+                    }
                 }
+                let mut raw = s.splat(0);
                 if s.any_16(s.greater_16(tokens, s.splat_16(15))) {
                     raw = self.coder.raw_bits_16(bits, window, used);
                 }
@@ -653,6 +667,9 @@ impl<'a, 'r, S: Vector, const KIND: u8, const W: usize> Run<'a, 'r, S, KIND, W> 
                 let lead = s.or(s.and(half, s.splat_16(3)), s.splat_16(4));
                 let lead = s.select_16(s.greater_16(tokens, s.splat_16(7)), lead, half);
                 magnitude = s.or(s.shl_16(lead, bits), raw);
+                if high {
+                    magnitude = s.select_16(escaped, raw, magnitude);
+                }
             }
             let n = &self.constants.narrow;
             let sign = s.and(tokens, s.splat_16(1));
@@ -722,7 +739,7 @@ impl<'a, 'r, S: Vector, const KIND: u8, const W: usize> Run<'a, 'r, S, KIND, W> 
             store_32_numbers(s, v, array);
         }
         let [tokens, low, high, index] = &arrays;
-        let lengths = LengthTokens::for_width(8);
+        let lengths = LengthTokens::new(8, shift);
         let plain = match self.rows.bank.class {
             TokenClass::Plain(form) if KIND == FLOATS => PlainTokens::new(self.rows.element, shift, form),
             _ => None,
@@ -793,14 +810,39 @@ fn load_narrow_row<S: Vector, const W: usize>(s: S, bytes: &[u8], at: usize) -> 
 #[inline(always)]
 pub(super) fn lengths<S: Vector>(
     coder: &mut Coder<'_, S>,
+    c: &Constants<S>,
     tokens: [S::V; 2],
     window: &[u8; WINDOW],
     used: &mut usize,
 ) -> [S::V; 2] {
     let s = coder.s;
-    let bits = [length_bits(s, tokens[0]), length_bits(s, tokens[1])];
+    let mut bits = [length_bits(s, tokens[0]), length_bits(s, tokens[1])];
+    let escaped = s.any(s.less_by(s.max(tokens[0], tokens[1]), s.splat(u32::from(ESC) - 1)));
+    if escaped {
+        for (bits, &token) in bits.iter_mut().zip(&tokens) {
+            *bits = escape_bits(s, c, token, *bits);
+        }
+    }
     let raw = coder.raw_bits(bits, window, used);
-    [magnitude(s, tokens[0], bits[0], raw[0]), magnitude(s, tokens[1], bits[1], raw[1])]
+    let mut magnitudes = [magnitude(s, tokens[0], bits[0], raw[0]), magnitude(s, tokens[1], bits[1], raw[1])];
+    if escaped {
+        for ((magnitude, &token), &raw) in magnitudes.iter_mut().zip(&tokens).zip(&raw) {
+            *magnitude = s.select(is_escape(s, token), raw, *magnitude);
+        }
+    }
+    magnitudes
+}
+
+/// Where a length token is one of the two ESC.
+#[inline(always)]
+fn is_escape<S: Vector>(s: S, token: S::V) -> S::M {
+    s.equal(s.or(token, s.splat(1)), s.splat(ESC_PAIR.into()))
+}
+
+/// Raw bits of length tokens, of which `bits` are those of all but ESC.
+#[inline(always)]
+fn escape_bits<S: Vector>(s: S, c: &Constants<S>, token: S::V, bits: S::V) -> S::V {
+    s.select(is_escape(s, token), c.escaped_length, bits)
 }
 
 /// Raw bits of a length token with two refinement bits: (token − 8) / 8 from 16 on.
@@ -913,13 +955,14 @@ impl<const KIND: u8, const W: usize> Task for Pair<'_, '_, '_, KIND, W> {
         let (states, words) = b.lanes.parts();
         let tail_b = Tail::new(words);
         let mut run_b = Run::<S, KIND, W>::new(s, b.rows, states, words, &tail_b, b.out);
-        // Once one has stopped the other goes on alone.
-        let (mut more_a, mut more_b) = (true, true);
-        while more_a | more_b {
+        // In turn: while the entries of one are looked up, the row of the other is decoded. Once one has stopped the other goes on alone.
+        let (mut more_a, mut looked_b) = (true, run_b.look_up());
+        while more_a || looked_b.is_some() {
             let looked_a = if more_a { run_a.look_up() } else { None };
-            let looked_b = if more_b { run_b.look_up() } else { None };
+            if let Some(looked) = looked_b {
+                looked_b = if run_b.take(looked) { run_b.look_up() } else { None };
+            }
             more_a = if let Some(looked) = looked_a { run_a.take(looked) } else { false };
-            more_b = if let Some(looked) = looked_b { run_b.take(looked) } else { false };
         }
         [run_a.finish(a.lanes), run_b.finish(b.lanes)]
     }

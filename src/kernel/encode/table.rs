@@ -19,13 +19,16 @@ pub struct StepTable {
 
 impl StepTable {
     /// The entries of tables (at most 256) whose symbol s is followed by `raw_bits[s]` raw bits.
+    ///
+    /// `escape`: the first of the two ESC tokens, which stand in for symbols below them that have no frequency: the low bit says which of the two.
     #[must_use]
-    pub fn new(tables: &[FrequencyTable], raw_bits: &[u8; 256]) -> Self {
+    pub fn new(tables: &[FrequencyTable], raw_bits: &[u8; 256], escape: Option<u8>) -> Self {
         let tables = tables.get(..tables.len().min(256)).unwrap_or(&[]);
         let length = tables.len().next_power_of_two() * 256;
         let mut entries = Vec::with_capacity(length);
         for table in tables {
             let mut cumulative = 0u64;
+            let first = entries.len();
             for (&frequency, &bits) in table.0.iter().zip(raw_bits) {
                 // A symbol without a frequency cannot be coded; an entry there is all the same.
                 let f = u64::from(frequency).clamp(1, TOTAL.into());
@@ -37,6 +40,14 @@ impl StepTable {
                         | ((cumulative & 0xFFF) << CUMULATIVE),
                 );
                 cumulative += u64::from(frequency);
+            }
+            let (symbols, others) = entries.split_at_mut((first + usize::from(escape.unwrap_or(0))).min(length));
+            if let (Some(symbols), &[even, odd, ..]) = (symbols.get_mut(first..), &*others) {
+                for ((symbol, entry), &frequency) in symbols.iter_mut().enumerate().zip(&table.0) {
+                    if frequency == 0 {
+                        *entry = if symbol & 1 == 0 { even } else { odd };
+                    }
+                }
             }
         }
         entries.resize(length, u64::from(u32::MAX) | (1 << FREQUENCY));

@@ -97,7 +97,7 @@ fn shown(symbols: &Symbols, bits: &[u8; 256]) -> Vec<(u16, u64)> {
 }
 
 fn length_bits(element: ElementType) -> [u8; 256] {
-    let tokens = LengthTokens::for_width(element.width());
+    let tokens = LengthTokens::new(element.width(), 0);
     std::array::from_fn(|t| tokens.raw_bits(t as u8).min(64) as u8)
 }
 
@@ -167,7 +167,7 @@ fn lengths_are_those_of_the_spec() {
             let case = Case::new(&mut random, width);
             let shift = if width > 1 { random.below(5) as u8 } else { 0 };
             let ring = Ring::new(element, shift);
-            let tokens = LengthTokens::for_width(width);
+            let tokens = LengthTokens::new(width, shift);
             for reference in [false, true] {
                 let term = ExponentTerm::new(element, shift).filter(|_| reference);
                 let map = &case.maps[1];
@@ -290,7 +290,7 @@ fn lanes_give_back_what_they_took() {
         let decode = DecodeBank::new(&bank);
         let limit = [0, 16, 32, 64][round % 4];
         let bits: [u8; 256] = std::array::from_fn(|_| (random.below(limit + 1)) as u8);
-        let encoders = StepTable::new(&tables, &bits);
+        let encoders = StepTable::new(&tables, &bits, None);
         let log2 = [5, 5, 0, 1, 2, 3, 4][random.below(7)];
         let (mut phases, lanes) = (Vec::new(), 1usize << log2);
         for _ in 0..2 {
