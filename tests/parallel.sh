@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The recipes of docs/python.md for many machines, as they stand there: GNU parallel on one machine and over ssh, the body of the Slurm array.
+# The recipes of docs/python.md for many machines, as they stand there: what Slurm's line wraps, Ray, GNU parallel on one machine and over ssh.
 #
 #     tests/parallel.sh                                         # host1 and host2 are directories of this machine, behind a stand-in for ssh
 #     TMPDIR=/shared HOSTS=4/alpha,4/beta tests/parallel.sh     # machines that have `ulp`, and see this directory
 #
-# What is not at hand (GNU parallel, rsync) is left out, with a note.
+# PYTHON is an interpreter that has ray. What is not at hand (ray, GNU parallel, rsync) is left out, with a note.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -41,6 +41,17 @@ for SLURM_ARRAY_TASK_ID in 0 1 2 3 4; do
     SLURM_ARRAY_TASK_ID=$SLURM_ARRAY_TASK_ID bash -c "$body"
 done
 check "Slurm's array"
+
+if "${PYTHON:-python3}" -c 'import ray' 2>/dev/null; then
+    mkdir out
+    {
+        echo 'import ray; ray.init(num_cpus=8, include_dashboard=False, logging_level="error")'
+        sed -n '/^import os, ray/,/^```/p' "$root/docs/python.md" | grep -v '^```'
+    } | "${PYTHON:-python3}" -
+    check "Ray"
+else
+    echo "note: ray is not at hand, its recipe is not tried"
+fi
 
 if ! parallel --version 2>/dev/null | grep -q '^GNU parallel'; then
     echo "note: GNU parallel is not at hand, its recipes are not tried"

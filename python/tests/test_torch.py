@@ -1,8 +1,13 @@
+import pathlib
+import re
+
 import pytest
 
 torch = pytest.importorskip("torch")
 
+import torch.distributed.checkpoint  # noqa: E402
 import ulpack  # noqa: E402
+import ulpack.dcp  # noqa: E402
 
 
 def model(step):
@@ -72,3 +77,36 @@ def test_safetensors_agrees(tmp_path):
     same(safetensors.load(content), model(0))
     (tmp_path / "b.ulp").write_bytes(ulpack.compress(safetensors.save(model(2))))
     same(ulpack.load_file(tmp_path / "b.ulp", framework="pt"), model(2))
+
+
+def block(path, begins):
+    """The first block of Python in a document that begins with this line."""
+    text = (pathlib.Path(__file__).parents[2] / path).read_text()
+    return next(code for code in re.findall(r"```python\n(.*?)```", text, re.S) if code.startswith(begins))
+
+
+def test_the_readme_works_as_it_is(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    exec(block("README.md", "import torch, ulpack"), names)
+    model, tensors = names["model"], names["tensors"]
+    assert set(tensors) == set(model.state_dict())
+    assert all(torch.equal(tensors[name], tensor) for name, tensor in model.state_dict().items())
+    assert (tmp_path / "step2.safetensors.ulp").stat().st_size < (tmp_path / "step1.safetensors.ulp").stat().st_size
+
+
+def test_the_documents_work_as_they_are(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    model = torch.nn.Linear(64, 64)
+    state = {"model": model.state_dict()}
+    torch.distributed.checkpoint.save(state, storage_writer=ulpack.dcp.Writer("step1"))
+    with torch.no_grad():
+        model.weight.add_(1e-4)
+    kept = model.weight.clone()
+    exec(block("docs/python.md", "import torch.distributed.checkpoint"), {"state": state})
+    assert torch.equal(model.weight, kept)
+
+    weights = {name: torch.zeros_like(tensor) for name, tensor in model.state_dict().items()}
+    code = block("docs/python.md", "from ulpack.sync").replace("/shared/run7", str(tmp_path / "run7"))
+    exec(code, {"model": model, "weights": weights})
+    assert all(torch.equal(weights[name], tensor) for name, tensor in model.state_dict().items())
