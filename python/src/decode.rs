@@ -60,8 +60,8 @@ fn fill<R: Read>(decoder: &mut ulpack::Decoder<R>, out: &mut Output<'_>) -> PyRe
     }
 }
 
-/// Reads until `out` is full or the content ends; returns how many bytes, and what has ended it if that is an error. Nothing that is not verified is left behind these.
-fn read<R: Read>(decoder: &mut ulpack::Decoder<R>, out: &mut [u8]) -> (usize, PyResult<()>) {
+/// Reads until `out` is full or the content ends; returns how many bytes. After an error there are zeros behind what has been verified.
+fn read<R: Read>(decoder: &mut ulpack::Decoder<R>, out: &mut [u8]) -> PyResult<usize> {
     let mut signals = Signals::new();
     let mut at = 0;
     while let Some(rest) = out.get_mut(at..).filter(|rest| !rest.is_empty()) {
@@ -71,11 +71,11 @@ fn read<R: Read>(decoder: &mut ulpack::Decoder<R>, out: &mut [u8]) -> (usize, Py
             Ok(count) => at += count,
             Err(error) => {
                 rest.fill(0);
-                return (at, Err(error));
+                return Err(error);
             }
         }
     }
-    (at, Ok(()))
+    Ok(at)
 }
 
 /// Decompresses all streams in a buffer into another, which must have the length of the content.
@@ -94,8 +94,7 @@ pub(crate) fn decode_into(
         let mut decoder = ulpack::Decoder::new(coded.bytes(), options(threads, memory), references);
         let out = out.bytes_mut();
         let length = out.len();
-        let (count, result) = read(&mut decoder, out);
-        result?;
+        let count = read(&mut decoder, out)?;
         let more = decoder.read(&mut [0]).map_err(|error| raised(error.into()))?;
         let content = match (count < length, more) {
             (false, 0) => return Ok(()),
@@ -127,8 +126,7 @@ impl Decoder {
         let mut out = BytesMut::of(out)?;
         py.detach(|| {
             let mut decoder = self.decoder.lock().unwrap_or_else(PoisonError::into_inner);
-            let (count, result) = read(&mut decoder, out.bytes_mut());
-            result.map(|()| count)
+            read(&mut decoder, out.bytes_mut())
         })
     }
 

@@ -67,6 +67,7 @@ pub struct Applied {
 /// # Errors
 /// The stream's IN_PLACE flag is not set, it is damaged, or `content` has another length or is neither reference nor result: then it is as it was.
 pub fn apply_in_place(content: &mut [u8], delta: &[u8], options: DecoderOptions) -> Result<Applied> {
+    let kept = options.memory.and_then(|memory| usize::try_from(memory / 4).ok()).map_or(KEPT, |most| most.min(KEPT));
     // Borrowed bytes cannot be shared with the stream's source, which may outlive them in general.
     let delta = Delta::open(Arc::new(delta.to_vec()), options)?;
     let (expected, actual) = (delta.stream.bounds.end.content_length, content.len() as u64);
@@ -76,15 +77,15 @@ pub fn apply_in_place(content: &mut [u8], delta: &[u8], options: DecoderOptions)
     let place = |c: &Place| Some(usize::try_from(c.output.start).ok()?..usize::try_from(c.output.end).ok()?);
     let places: Vec<_> = delta.stream.map.chunks.iter().filter_map(place).enumerate().collect();
     let own = |place: &Range<usize>| content.get(place.clone()).unwrap_or(&[]);
-    let room = AtomicUsize::new(KEPT);
+    let room = AtomicUsize::new(kept);
     let judged = delta.pool.map(&places, |(number, place)| {
         let own = own(place);
         let Some(new) = delta.judge(*number, own)? else { return Ok(None) };
-        let change = Change::kept(own, &new, &room)?;
+        let change = Change::new(own, &new, &room)?;
         delta.buffers.give(new);
         Ok(Some(change))
     });
-    let changes: Vec<Option<Option<Change>>> = judged.into_iter().collect::<Result<_>>()?;
+    let changes: Vec<Option<Change>> = judged.into_iter().collect::<Result<_>>()?;
     let mut work = Vec::new();
     let mut rest = content;
     for ((number, place), change) in places.into_iter().zip(changes) {
@@ -92,10 +93,18 @@ pub fn apply_in_place(content: &mut [u8], delta: &[u8], options: DecoderOptions)
         rest = after;
         work.extend(change.map(|change| (number, own, change)));
     }
-    let done = delta.pool.turn(work, |(number, own, change): (usize, &mut [u8], Option<Change>)| -> Result<u64> {
+    let done = delta.pool.turn(work, |(number, own, change): (usize, &mut [u8], Change)| -> Result<u64> {
         match change {
-            Some(change) => change.make(own),
-            None => {
+            Change::Parts(parts, last) => {
+                let (own, tail) = own.as_chunks_mut();
+                for (at, new) in parts {
+                    if let Some(own) = own.get_mut(at as usize) {
+                        *own = new;
+                    }
+                }
+                tail.copy_from_slice(&last);
+            }
+            Change::Whole => {
                 if let Some(new) = delta.judge(number, own)? {
                     own.copy_from_slice(new.get(..own.len()).ok_or(Error::Extent("Chunk"))?);
                     delta.buffers.give(new);
@@ -137,7 +146,9 @@ pub fn apply_to_file(
     let batch = delta.pool.threads() * BATCH;
     let mut changed = Vec::new();
     for numbers in numbers.chunks(batch.max(1)) {
-        let found = delta.pool.map(numbers, |&number| judged(number).map(|new| new.is_some()));
+        let found = delta
+            .pool
+            .map(numbers, |&number| judged(number).map(|new| new.map(|new| delta.buffers.give(new)).is_some()));
         for (number, found) in numbers.iter().zip(found) {
             changed.extend(found?.then_some(*number));
         }
@@ -170,15 +181,17 @@ pub fn apply_to_file(
     }
 }
 
-/// What a chunk changes, where that is little: parts of its place and what they become.
-struct Change {
-    parts: Vec<(u32, [u8; PART])>,
-    tail: Vec<u8>,
+/// What becomes of a chunk's place.
+enum Change {
+    /// Parts that differ, and the bytes behind the last part.
+    Parts(Vec<(u32, [u8; PART])>, Vec<u8>),
+    /// What is decoded once more.
+    Whole,
 }
 
 impl Change {
-    /// What makes `new` of `own`, which has its length, if there is still room to keep it.
-    fn kept(own: &[u8], new: &[u8], room: &AtomicUsize) -> Result<Option<Self>> {
+    /// What makes `new` of `own`, which has its length: kept while there is room.
+    fn new(own: &[u8], new: &[u8], room: &AtomicUsize) -> Result<Self> {
         if own.len() != new.len() {
             return Err(Error::Extent("Chunk"));
         }
@@ -187,17 +200,7 @@ impl Change {
         let parts: Vec<_> = different.map(|(at, (_, new))| (at, *new)).collect();
         let size = parts.capacity() * size_of::<(u32, [u8; PART])>();
         let taken = room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |room| room.checked_sub(size));
-        Ok(taken.is_ok().then(|| Self { parts, tail: tail.to_vec() }))
-    }
-
-    fn make(&self, own: &mut [u8]) {
-        let (own, tail) = own.as_chunks_mut();
-        for (at, new) in &self.parts {
-            if let Some(own) = own.get_mut(*at as usize) {
-                *own = *new;
-            }
-        }
-        tail.copy_from_slice(&self.tail);
+        Ok(taken.map_or(Self::Whole, |_| Self::Parts(parts, tail.to_vec())))
     }
 }
 
