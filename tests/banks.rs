@@ -179,8 +179,10 @@ fn external_banks_must_be_at_hand() {
 #[test]
 fn a_bank_that_is_clearly_wrong_gives_way_to_an_inline_one() {
     let file = trained();
-    // A hundred times smaller steps: nearly all of them are none.
-    let (prev, next) = pair(3, 150_000, 0.0001);
+    // Steps of sixteen ulps or none.
+    let prev = pair(3, 150_000, 0.0).0;
+    let mut random = Random(4);
+    let next: Vec<u8> = prev.chunks(2).flat_map(|w| [w[0] ^ (random.below(2) << 4) as u8, w[1]]).collect();
     let inline = compress(&next, Some(&prev), &fixed(ElementType::Bf16));
     let (stream, summary) = encode(&next, Some(&prev), with_bank(&file));
     assert_eq!(summary.frozen.unwrap().refused_bytes, next.len() as u64);

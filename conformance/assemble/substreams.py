@@ -109,7 +109,10 @@ class Coded:
             return u, 0, 0
         if bank.kind < 3:
             z = self.residual(i) if self.method != PLAIN else zigzag(signed(u, w)) if self.element.signed else u
-            return (240 + z % 2, z >> 1, w - 1) if i in self.esc else token_of_z(bank.kind, z)
+            token = token_of_z(bank.kind, z)
+            table = bank.elements[bank.which("elements", self.lam(i))]
+            needed = getattr(bank, "fixed", False) and not table[token[0]] and table[240 + z % 2]
+            return (240 + z % 2, z >> 1, w - 1) if needed or i in self.esc else token
         if u == 0 and not self.zeros_relative and i not in self.esc:
             return 0, 0, 0
         r = self.element.exponent(u, self.shift) - self.element.bias - (self.lam(i) >> 2) + bank.centre
