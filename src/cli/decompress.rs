@@ -1,6 +1,9 @@
 //! `ulp -d` and `ulp -t`: streams in, content out, or nowhere.
 
+use std::io;
 use std::sync::Arc;
+use std::sync::mpsc::{channel, sync_channel};
+use std::thread;
 
 use ulpack::{Decoder, Summary};
 
@@ -55,11 +58,35 @@ pub(super) fn run(options: Options, progress: &Arc<Progress>) -> Result<Exit, Fa
     Ok(damage(&subject, &summary))
 }
 
+/// Decodes to the end; another thread writes. Whatever ends it, what was decoded before has been written or has failed to be.
 fn pass_on(decoder: &mut Decoder<Ahead>, output: &mut Output) -> ulpack::Result<()> {
-    while let Some(content) = decoder.next_chunk()? {
-        output.write_content(content)?;
-    }
-    Ok(())
+    thread::scope(|scope| {
+        // One chunk is being written, one waits, one is being decoded.
+        let (chunks, arriving) = sync_channel::<Vec<u8>>(1);
+        let (spent, returned) = channel();
+        let writer = scope.spawn(move || -> io::Result<()> {
+            for chunk in arriving {
+                output.write_content(&chunk)?;
+                // The decoder may have come to its end, and then needs no buffer.
+                let _ = spent.send(chunk);
+            }
+            Ok(())
+        });
+        let mut decode = || -> ulpack::Result<()> {
+            while let Some(chunk) = decoder.take_chunk(returned.try_recv().unwrap_or_default())? {
+                if chunks.send(chunk).is_err() {
+                    // The writer has failed, and tells why.
+                    break;
+                }
+            }
+            Ok(())
+        };
+        let decoded = decode();
+        drop(chunks);
+        let written = writer.join().unwrap_or_else(|_| Err(io::Error::other("the writing thread failed")));
+        written.map_err(ulpack::Error::Io)?;
+        decoded
+    })
 }
 
 /// Reports the chunks that could not be saved.

@@ -130,6 +130,8 @@ impl Options {
         }
         encoder.level = level(matches, quiet);
         encoder.threads = threads;
+        // Reading and writing go on meanwhile.
+        encoder.overlap = true;
         encoder.columns = matches.get_one::<u32>("columns").copied();
         encoder.metadata = metadata(matches)?;
         encoder.sha256 = matches.get_flag("sha256");

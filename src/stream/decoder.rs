@@ -186,6 +186,20 @@ impl<R: Read> Decoder<R> {
         }
     }
 
+    /// The next chunk as [`next_chunk`](Self::next_chunk) has it, to keep: for callers that pass it on to another thread. `spent`, whatever it holds, is memory
+    /// for chunks to come; what the last call gave, once it is no longer needed.
+    ///
+    /// # Errors
+    /// As [`next_chunk`](Self::next_chunk).
+    pub fn take_chunk(&mut self, spent: Vec<u8>) -> Result<Option<Vec<u8>>> {
+        self.contents.give(spent);
+        if self.next_chunk()?.is_none() {
+            return Ok(None);
+        }
+        self.taken = 0;
+        Ok(Some(std::mem::take(&mut self.current)))
+    }
+
     /// What has been decoded so far.
     #[must_use]
     pub fn summary(&self) -> Summary {

@@ -299,12 +299,13 @@ impl<W: Write> Encoder<W> {
         let (level, max_chunk) = (self.options.level, self.chunk_length());
         let (pool, workspaces) = (Arc::clone(&self.pool), Arc::clone(&self.workspaces));
         let slots = std::mem::take(&mut self.slots);
-        self.running = Some(if self.pool.threads() > 1 {
+        let overlap = self.options.overlap || self.pool.threads() > 1;
+        self.running = Some(if overlap {
             Running::Elsewhere(thread::spawn(move || job.run(data, slots, level, max_chunk, &pool, &workspaces)))
         } else {
             Running::Done(Box::new(job.run(data, slots, level, max_chunk, &pool, &workspaces)))
         });
-        if last || self.pool.threads() == 1 {
+        if last || !overlap {
             self.collect()?;
         }
         Ok(())

@@ -17,7 +17,7 @@ pub enum Typing {
     Fixed(ElementType),
 }
 
-/// Options of an [`Encoder`](crate::Encoder). The bytes it makes depend on the content, the references and all of these but `threads` and `memory`.
+/// Options of an [`Encoder`](crate::Encoder). The bytes it makes depend on the content, the references and all of these but `threads`, `overlap` and `memory`.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct EncoderOptions {
@@ -27,6 +27,8 @@ pub struct EncoderOptions {
     pub level: Level,
     /// Worker threads; 0 means one per core, at most 8.
     pub threads: usize,
+    /// Code on a thread of its own even where only one is to work: the caller's reads and writes meanwhile, and one more window is in memory.
+    pub overlap: bool,
     /// Row length, in elements, of all of the content, where the caller knows it.
     pub columns: Option<u32>,
     /// Most content bytes of a chunk, 64…4,194,304 (the default). A chunk is what a decoder holds, checks and releases at a time, and what
