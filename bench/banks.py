@@ -2,7 +2,7 @@
 """The tables of docs/banks.md: banks trained once and used again, beside inline ones and ZipNN. `bench/setup.sh` first.
 
     banks.py              all of it
-    banks.py plain frozen drift tau levels     some of it
+    banks.py plain frozen pairs drift tau levels     some of it
 
 `--quick` takes fewer rounds and smaller contents; `--clock cpu` computes speeds from processor time. The real model is that of a
 package (rapidocr-onnxruntime, f32), fetched with pip into a folder of its own on first use.
@@ -11,10 +11,12 @@ import argparse
 import contextlib
 import json
 import os
+import struct
 import subprocess
 import sys
 import tempfile
 import zipfile
+import zlib
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -227,8 +229,52 @@ def table_frozen(options):
         work.close()
 
 
+def banks_of(path, pairs):
+    """A bank file's banks of plain floats, those of pairs or those of single elements, as a file of their own (spec §12.1)."""
+    data, at, kept = path.read_bytes(), 20, []
+    while at < len(data) - 4:
+        length, = struct.unpack_from("<I", data, at + 4)
+        entry = data[at:at + 8 + length]
+        at += len(entry)
+        if (entry[8] == 4) == pairs:
+            kept.append(entry)
+    entries = b"".join(kept)
+    head = data[:8] + struct.pack("<HHI", len(kept), 0, 24 + len(entries))
+    out = path.with_suffix(f".{4 if pairs else 3}")
+    out.write_bytes(head + struct.pack("<I", zlib.crc32(head)) + entries + struct.pack("<I", zlib.crc32(entries)))
+    return out
+
+
+class Only(WithBank):
+    """Level -1 with the banks of pairs, or of single elements, of a file."""
+
+    def __init__(self, pair, bank, pairs):
+        super().__init__(pair, banks_of(bank, pairs), 1)
+        self.name = "pairs" if pairs else "single elements"
+
+
+def table_pairs(options):
+    """3. Two floats a symbol, or one: frozen banks of one sample."""
+    print("## Pairs\n")
+    rows, series = [], []
+    trajectory, real = contents()[:2], contents()[2:]
+    cases = trajectory + [(name, element, content, content, "itself") for name, element, content, *_ in real]
+    for name, element, content, sample, source in cases:
+        banks, work = Banks(), Work()
+        bank, _ = banks.train("bank", element, sample)
+        pair = pair_of(name, element, content, None, options.size, work)
+        single, pairs = found = interleave(pair, [lambda p, k=k: Only(p, bank, k) for k in (False, True)], options.rounds)
+        series += found
+        gains = [f"{100 * (pairs.speed(what) / single.speed(what) - 1):+.0f} %" for what in ("encode", "decode")]
+        rows.append([name, source, f"{single.ratio:.4f}", f"{pairs.ratio:.4f}", percent(pairs.ratio, single.ratio),
+                     *(f"{s.speed(what):.0f}" for what in ("encode", "decode") for s in found), *gains])
+        work.close()
+    print(report.table(["content", "bank of", "single", "pairs", "size", "single, encode MB/s", "pairs", "single, decode MB/s", "pairs", "encode", "decode"], rows)
+          + f"\n\n{report.conditions(series)}\n", flush=True)
+
+
 def table_drift(_options):
-    """3. One bank along the trajectory."""
+    """4. One bank along the trajectory."""
     print("## Drift: one bank along the trajectory\n")
     banks = Banks()
     sources = {
@@ -254,7 +300,7 @@ def table_drift(_options):
 
 
 def table_tau(_options):
-    """4. What shares a bank."""
+    """5. What shares a bank."""
     print("## Sharing: distance and grouping\n")
     banks, rows = Banks(), []
     content, other = payload("bf16-step01700"), payload("bf16-step01600")
@@ -274,7 +320,7 @@ def table_tau(_options):
 
 
 def table_levels(options):
-    """5. Levels: size and speed."""
+    """6. Levels: size and speed."""
     print("## Levels\n")
     cases = [("bf16 1600→1700", "bf16", "bf16-step01700", "bf16-step01600"), ("rl-bf16 20→21", "bf16", "rl-bf16-step021", "rl-bf16-step020"),
              ("f32 1600→1700", "f32", "f32-step01700", "f32-step01600"), ("plain bf16 1700", "bf16", "bf16-step01700", None)]
@@ -290,7 +336,7 @@ def table_levels(options):
     print(report.table(["", "size / content", "encode MB/s", "decode MB/s"], rows) + f"\n\n{report.conditions(series)}\n", flush=True)
 
 
-TABLES = {"plain": table_plain, "frozen": table_frozen, "drift": table_drift, "tau": table_tau, "levels": table_levels}
+TABLES = {"plain": table_plain, "frozen": table_frozen, "pairs": table_pairs, "drift": table_drift, "tau": table_tau, "levels": table_levels}
 
 
 def main():

@@ -191,7 +191,7 @@ class Annotator:
             for k in range(1, n):
                 out.take(1, f"step of {name} threshold {k}: %")
         rest = body[out_size(body, masks, elements):]
-        alphabet = {1: 240, 3: 2 + (window << bin(body[1]).count("1"))}.get(kind, 256)
+        alphabet = {1: 242, 3: 2 + (window << bin(body[1]).count("1")), 4: 1 + window * window}.get(kind, 256)
         bits, lines = self.module.Body(rest), []
         for name, n, size in (("scale", scales, 256), ("mask", masks, 256), ("element", elements, alphabet)):
             before = None
@@ -314,7 +314,7 @@ class Annotator:
                 return symbols, raws
 
         names = spec.__dict__
-        kept = {k: names[k] for k in ("Coder", "expected_length", "residual", "plain_float", "table_of")}
+        kept = {k: names[k] for k in ("Coder", "expected_length", "residual", "plain_float", "pair_of_floats", "table_of")}
 
         def expected_length(*arguments):
             lams.append(kept["expected_length"](*arguments))
@@ -329,7 +329,13 @@ class Annotator:
             u = kept["plain_float"](token, raw, lam, *rest)
             lines.append(f"    token {token}, raw bits {raw:#x}, λ = {lam}: {show(u)}")
             return u
-        names |= {"Coder": Loud, "expected_length": expected_length, "residual": residual, "plain_float": plain_float}
+
+        def pair_of_floats(token, raw, lam, *rest):
+            pair = kept["pair_of_floats"](token, raw, lam, *rest)
+            lines.append(f"    token {token}, raw bits {raw:#x}, λ = {lam}: {' '.join(map(show, pair))}")
+            return pair
+        names |= {"Coder": Loud, "expected_length": expected_length, "residual": residual, "plain_float": plain_float,
+                  "pair_of_floats": pair_of_floats}
         try:
             patterns = self.module.unpack(element, substream.decode())
         finally:

@@ -65,16 +65,19 @@ def reserved(stream):
     if flags & ~1 or zero:
         return "a reserved field of the Stream_Header is not 0"
     baseline = references <= 16 and banks <= 64 and profiles <= 4096 and chunk <= 1 << 22
-    if features and baseline:
-        return "feature_set is not the smallest"
-    at = 24
+    at, pairs, external = 24, False, False
     while at < len(stream):
         kind, flag, count, length = struct.unpack_from("<BBHI", stream, at)
         if flag & ~{2: 1, 3: 1}.get(kind, 0) and kind < 0x84:
             return f"a reserved flag of a record of type {kind}"
         if kind in (6, 0x83) and count:
             return f"count of a record of type {kind}"
+        pairs |= (kind, flag, stream[at + 12]) == (3, 0, 4)
+        external |= (kind, flag) == (3, 1)
         at += 12 + length
+    needed = 2 if pairs else 0 if baseline else 1
+    if features != needed and not (external and features == 2):
+        return "feature_set is not the smallest"
     return None if at == len(stream) else "records do not end where the stream does"
 
 

@@ -111,15 +111,15 @@ def stream_header(magic, source):  # 3.1
     require(crc32(data[:20]) == little(data[20:]), "Stream_Header CRC")
     flags, references, banks, profiles, features, reserved, chunk = struct.unpack("<HBBHBBI", data[8:20])
     require(not flags & ~IN_PLACE and not reserved, "reserved field of the Stream_Header", UNSUPPORTED)
-    require(features <= 1, f"feature set {features}", UNSUPPORTED)
+    require(features <= 2, f"feature set {features}", UNSUPPORTED)
     fields, most = (references, banks, profiles, chunk), MAXIMUM if features else BASELINE
     require(chunk >= 1 and all(map(int.__le__, fields, most)), "Stream_Header field is out of range")
     require(not flags & IN_PLACE or references == 1, "IN_PLACE without one reference")
-    return flags, *fields
+    return flags, features, *fields
 class Stream:
     def __init__(self, header, source, references, out, bank_files={}):
         self.source, self.references, self.bank_files, self.out = source, references, bank_files, out
-        self.flags, self.reference_count, self.bank_slots, self.profile_slots, self.max_chunk_length = header
+        self.flags, self.features, self.reference_count, self.bank_slots, self.profile_slots, self.max_chunk_length = header
         self.kinds, self.spans, self.banks, self.profiles = [], [], {}, {}
         self.produced = self.described = self.chunks = self.content_crc = self.index = self.metadata_bytes = 0
         self.sha256, self.seen, self.keys = hashlib.sha256(), set(), set()
@@ -215,6 +215,7 @@ class Stream:
             require(banks, f"the bank file {digest} is not at hand", UNSUPPORTED)
             require(number < len(banks), "number of an external bank")
         self.banks[count] = banks[number] if external else Bank(body)
+        require(self.banks[count].kind < 4 or self.features >= 2, "bank of pairs without feature set 2")
     def profile(self, _flags, count, body):  # 6.4
         columns, rice = body.take("IB")
         require(count < self.profile_slots and 1 <= columns <= 1 << 20 and rice <= 7, "Profile field is out of range")
@@ -296,6 +297,7 @@ class Substream:  # the header is checked at once, the data in `decode`, for whi
         require(bank, "bank slot is empty")
         bank.check_use(self.element, h.method, h.block)
         require(h.shift <= (0 if w == 8 else self.element.m - bank.top if is_float else w - 1), "shift")
+        require(bank.kind < 4 or not h.flags, "PROFILES with pairs")
         self.profile, profiles = [], stream.profiles | {None: [0]} if h.flags & PROFILES else {}
         require(not profiles or any(part.profile is not None for part in parts), "PROFILES without a profile")
         for part in parts:
@@ -348,6 +350,8 @@ class Substream:  # the header is checked at once, the data in `decode`, for whi
         return z
     def plain(self, lambdas, _reference):  # 10.4
         bank, w, m, element, patterns = self.bank, self.w, self.m, self.element, []
+        if bank.kind == 4:
+            return self.pairs(lambdas[::2])
         low = m - bank.top                                          # raw mantissa bits in class 3
         widths = bank.raw_bits if bank.kind < 3 else [0, w] + [low + 1 - bank.sign] * 254
         for token, raw, lam in zip(*self.coder.phase(bank.tables_for(lambdas), widths), lambdas):
@@ -365,6 +369,19 @@ class Substream:  # the header is checked at once, the data in `decode`, for whi
                 require(0 <= exponent < 1 << element.e, "exponent is out of range")
                 patterns.append(sign << (w - 1) | exponent << m | top << low | raw & (1 << low) - 1)
         return patterns
+    def pairs(self, lambdas):  # 10.4, class 4
+        bank, w, m, element, patterns = self.bank, self.w, self.m, self.element, []
+        widths = [2 * w] + [2 * (m + 1)] * 255
+        for token, raw, lam in zip(*self.coder.phase(bank.tables_for(lambdas), widths), lambdas):
+            pair = divmod(raw, 1 << w)[::-1]
+            if token:
+                offset, rests = element.bias + (lam >> 2) - bank.centre, divmod(raw, 1 << (m + 1))[::-1]
+                exponents = [r + offset for r in divmod(token - 1, bank.window)]
+                require(all(0 <= e < 1 << element.e for e in exponents), "exponent of a pair is out of range")
+                pair = [s >> m << (w - 1) | e << m | s & (1 << m) - 1 for e, s in zip(exponents, rests)]
+            patterns += pair
+        require(self.n % 2 == 0 or patterns[-1] == patterns[-2], "copy of the last element is another")
+        return patterns[:self.n]
     def mask(self, lambdas, reference):  # 10.5
         groups = [lambdas[i:i + 8] for i in range(0, self.n, 8)]
         largest = [None if group[0] is None else max(group) for group in groups]
@@ -376,12 +393,14 @@ class Substream:  # the header is checked at once, the data in `decode`, for whi
 # --- 9 Banks ---------------------------------------------------------------------------------------------------------
 class Bank:
     def __init__(self, body):
-        self.kind, form, self.centre, window, scales, masks, elements, precision, *bases = body.take("8B2h")
-        require(self.kind <= 3, f"bank class {self.kind}", UNSUPPORTED)
+        self.kind, form, self.centre, self.window, scales, masks, elements, precision, *bases = body.take("8B2h")
+        require(self.kind <= 4, f"bank class {self.kind}", UNSUPPORTED)
         self.sign, self.top = form & 1, form >> 1 & 1
-        alphabet = {1: 242, 3: 2 + (window << self.sign + self.top)}.get(self.kind, 256)
+        window = self.window
+        alphabet = {1: 242, 3: 2 + (window << self.sign + self.top), 4: 1 + window * window}.get(self.kind, 256)
         plain = form <= 3 and window >= 1 and alphabet <= 256
-        require(plain if self.kind == 3 else (form, self.centre, window) == (0, 0, 0), "form or window of a bank")
+        plain = plain and (self.kind == 3 or form == 0)
+        require(plain if self.kind >= 3 else (form, self.centre, window) == (0, 0, 0), "form or window of a bank")
         in_range = scales <= 1 and 1 <= precision <= 12 and 1 <= masks + elements <= 32
         require(in_range and (masks or not bases[0]) and (elements or not bases[1]), "Bank field is out of range")
         self.thresholds = {"masks": self.steps(body, masks, bases[0]), "elements": self.steps(body, elements, bases[1])}
@@ -397,9 +416,11 @@ class Bank:
             self.raw_bits[token] = n - r - 1
         self.z_base[240:] = [0, 1] * 8 if r == 2 else self.z_base[240:]     # ESC
     def check_use(self, element, method, block):  # 8
+        pairs = self.kind == 4 and method == PLAIN and element.e > 0 and element.w in (16, 32)
         require(block == 0 or (8 if method == MASK else 5) <= block <= 20, "block")
+        require(not pairs or block != 5, "block of pairs")
         fits = 0 if element.w == 8 else 3 if method == PLAIN and element.e else 2 if element.w == 64 else 1
-        require(self.kind == fits, "class of the bank does not fit")
+        require(self.kind == (4 if pairs else fits), "class of the bank does not fit")
         require(self.elements and (self.scales or not block) and (self.masks or method != MASK), "no such table")
     def steps(self, body, tables, base):
         steps = body.bytes(max(tables - 1, 0))

@@ -41,7 +41,9 @@ fn learn(folder: &Path, pairs: &[(&str, &str)], block: u8) -> Vec<FileBank> {
         let references = if *prev == "-" { Vec::new() } else { vec![Reference::File(open(prev))] };
         trainer.add(open(next), &options, references).unwrap();
     }
-    trainer.finish().unwrap().0.banks().to_vec()
+    let file = trainer.finish().unwrap().0;
+    // Streams with pairs are not Baseline ones, which built-in banks are for.
+    file.banks().iter().filter(|bank| bank.bank.class.elements() == 1).cloned().collect()
 }
 
 fn main() {

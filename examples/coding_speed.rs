@@ -1,12 +1,13 @@
 //! Encodes and decodes tiled files in memory, one thread: `coding_speed TYPE LEVEL CONTENT REFERENCE|- [ROUNDS]`. For profiles.
 //!
-//! Speeds are by processor time. Decoding leaves the content where the decoder has it: nothing is copied. `CHUNK=N` sets the most bytes of a chunk.
+//! Speeds are by processor time. Decoding leaves the content where the decoder has it: nothing is copied. `CHUNK=N` sets the most bytes of a chunk,
+//! `BANK=FILE` gives a bank file.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::io::Write;
 use std::sync::Arc;
 
-use ulpack::{Decoder, DecoderOptions, ElementType, Encoder, EncoderOptions, Level, Reference, Typing};
+use ulpack::{BankFile, Decoder, DecoderOptions, ElementType, Encoder, EncoderOptions, Level, Reference, Typing};
 
 fn cpu_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
@@ -45,6 +46,7 @@ fn main() {
     };
     options.threads = 1;
     options.chunk_length = std::env::var("CHUNK").ok().map(|c| c.parse().unwrap());
+    options.bank = std::env::var("BANK").ok().map(|b| Arc::new(BankFile::parse(&std::fs::read(b).unwrap()).unwrap()));
     let content = tile(&args[2]);
     let reference: Option<Arc<[u8]>> = (args[3] != "-").then(|| tile(&args[3]).into());
     let references = || reference.iter().map(|r| Reference::Bytes(Arc::clone(r))).collect::<Vec<_>>();

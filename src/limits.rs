@@ -5,6 +5,11 @@ pub const VERSION: u8 = 0;
 /// Draft number, which changes with every change of the bytes while the version is 0.
 pub const DRAFT: u8 = 1;
 
+/// Feature set of streams beyond the limits of Baseline.
+pub const EXTENDED: u8 = 1;
+/// Feature set of streams that may have banks of pairs as well.
+pub const WITH_PAIRS: u8 = 2;
+
 /// Largest `max_chunk_length` of any stream.
 pub const MAX_CHUNK_LENGTH: u32 = 1 << 26;
 /// Largest `max_chunk_length` of a Baseline stream.
@@ -49,6 +54,8 @@ pub const MAX_OFFSET: u64 = 1 << 63;
 pub const MIN_BLOCK: u8 = 5;
 /// Smallest `block` exponent of the MASK method.
 pub const MIN_MASK_BLOCK: u8 = 8;
+/// Smallest `block` exponent with pairs (blocks hold whole rows of 32 lanes).
+pub const MIN_PAIR_BLOCK: u8 = 6;
 /// Largest `block` exponent.
 pub const MAX_BLOCK: u8 = 20;
 /// Largest log2 of the number of lanes.

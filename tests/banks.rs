@@ -66,7 +66,9 @@ fn a_file_is_what_it_is_parsed_as() {
     assert_eq!(again, *file);
     assert_eq!(BankFile::new(again.banks().to_vec()).unwrap().bytes(), file.bytes());
     let models: Vec<_> = file.banks().iter().map(|b| (b.element, b.model)).collect();
-    assert_eq!(models, [(ElementType::Bf16, Model::Plain), (ElementType::Bf16, Model::Residual)]);
+    let element = ElementType::Bf16;
+    // Plain ones of single elements and of pairs.
+    assert_eq!(models, [(element, Model::Plain), (element, Model::Plain), (element, Model::Residual)]);
 }
 
 #[test]

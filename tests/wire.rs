@@ -6,6 +6,7 @@ mod common;
 use common::Random;
 use ulpack::ElementType;
 use ulpack::core::bank::{Bank, TokenClass};
+use ulpack::core::pairs::PairForm;
 use ulpack::core::plain::PlainForm;
 use ulpack::core::table::FrequencyTable;
 use ulpack::core::thresholds::Thresholds;
@@ -45,7 +46,7 @@ fn stream_headers() {
             references: if in_place { 1 } else { random.below(if extended { 256 } else { 17 }) as u8 },
             bank_slots: random.below(if extended { 129 } else { 65 }) as u8,
             profile_slots: random.below(4097) as u16,
-            feature_set: u8::from(extended),
+            feature_set: if extended { 1 + random.below(2) as u8 } else { 0 },
             max_chunk_length: number(&mut random, if extended { 26 } else { 22 }).max(1) as u32,
         };
         let mut bytes = Vec::new();
@@ -307,8 +308,15 @@ fn banks() {
             centre: random.next() as u8,
             window: 1 + random.below(63) as u8,
         };
-        let class =
-            one_of(&mut random, &[TokenClass::Byte, TokenClass::Length2, TokenClass::Length1, TokenClass::Plain(form)]);
+        let pairs = PairForm { centre: random.next() as u8, window: 1 + random.below(15) as u8 };
+        let classes = [
+            TokenClass::Byte,
+            TokenClass::Length2,
+            TokenClass::Length1,
+            TokenClass::Plain(form),
+            TokenClass::Pairs(pairs),
+        ];
+        let class = one_of(&mut random, &classes);
         let precision = 1 + random.below(12) as u8;
         let most = one_of(&mut random, &[4, 4, 4, MAX_TABLES as u64]);
         let tables = 1 + random.below(most);

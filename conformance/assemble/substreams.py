@@ -107,6 +107,8 @@ class Coded:
             return self.tokens[i]
         if bank.kind == 0 and self.method == PLAIN:
             return u, 0, 0
+        if bank.kind == 4:
+            return self.pair_token(bank, i)
         if bank.kind < 3:
             z = self.residual(i) if self.method != PLAIN else zigzag(signed(u, w)) if self.element.signed else u
             token = token_of_z(bank.kind, z)
@@ -129,13 +131,23 @@ class Coded:
             raw, n = raw | sign << n, n + 1
         return 2 + token, raw, n
 
+    def pair_token(self, bank, i):
+        """The same of elements i and i + 1; the last one alone goes with itself."""
+        pair = self.content[i], self.content[min(i + 1, self.n - 1)]
+        base = bank.centre - self.element.bias - (self.lam(i) >> 2)
+        first, second = (self.element.exponent(u, self.shift) + base for u in pair)
+        if i in self.esc or not (0 <= first < bank.window and 0 <= second < bank.window):
+            return 0, pair[0] | pair[1] << self.w, 2 * self.w
+        low, high = (u >> self.w - 1 << self.m | u & (1 << self.m) - 1 for u in pair)
+        return 1 + first * bank.window + second, low | high << self.m + 1, 2 * (self.m + 1)
+
     def phases(self, bank):
         """Phases of (group, index of the table, symbol, raw bits, their number), None for steps not taken."""
         phases = []
         if self.block:
             phases.append([("scales", 0, s, 0, 0) for s in self.symbols])
         lams = [self.lam(i) for i in range(self.n)]
-        taken = range(self.n)
+        taken = range(0, self.n, 2 if bank.kind == 4 else 1)
         if self.method == MASK:
             groups = []
             for g in range(0, self.n, 8):

@@ -4,9 +4,6 @@ import struct
 
 from .bits import BitWriter, zigzag
 
-ALPHABET = {0: 256, 1: 242, 2: 256}
-
-
 def table(frequencies):
     """A table of 256 frequencies from {symbol: frequency}; the sum is not checked, so that it can be wrong."""
     return [frequencies.get(s, 0) for s in range(256)]
@@ -86,6 +83,10 @@ class Bank:
     @property
     def top(self):
         return self.form >> 1 & 1
+
+    @property
+    def alphabet(self):
+        return {1: 242, 3: 2 + (self.window << self.sign + self.top), 4: 1 + self.window ** 2}.get(self.kind, 256)
 
     def which(self, group, lam):
         """The index of the table that serves lambda in 'masks' or 'elements'."""

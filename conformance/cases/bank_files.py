@@ -138,7 +138,7 @@ entry("block-without-scales", "blocks, and a bank without a scale table", block=
 entry("no-elements", "a bank without element tables", number=1, body=Bank(0, [], masks=[flat(2)]).body())
 entry("bank-padding", "a bank with a padding bit set", number=1, body=Bank(0, [flat(256)]).body() + b"\0")
 entry("bank-cut", "a bank without its last byte", number=1, body=Bank(0, [flat(256)]).body()[:-1])
-entry("bank-class-4", "a bank of class 4", "unsupported", number=1, body=b"\4" + Bank(0, [flat(256)]).body()[1:])
+entry("bank-class-5", "a bank of class 5", "unsupported", number=1, body=b"\5" + Bank(0, [flat(256)]).body()[1:])
 
 
 @fault("entry-length", "ULP-BKF-04", "an entry's length goes beyond the file")

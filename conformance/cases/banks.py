@@ -162,7 +162,7 @@ def setting(**fields):
 
 
 _plain = {"sibling": "baseline/bank-unused-plain"}
-for _class in (4, 255):
+for _class in (5, 255):
     @reject(f"bank/class-{_class}", "baseline/bank-unused", "ULP-BNK-01", f"a bank of class {_class}", error_class="unsupported")
     def _(s, kind=_class):
         s.records[0].payload = bytes([kind]) + s.records[0].payload[1:]

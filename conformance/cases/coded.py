@@ -50,7 +50,8 @@ def coded_stream(method, element=BF16, content=None, reference=None, other=None,
         reference = made if reference is None and (uses or other) else reference
     references = [] if reference is None else [reference]
     bank = bank or blank_bank(element, method)
-    s = Stream(content, references, **({"bank_slots": 1} | (header or {})))
+    features = {"feature_set": 2} if bank.kind == 4 else {}
+    s = Stream(content, references, **({"bank_slots": 1} | features | (header or {})))
     if sampled:
         s.sampled(0)
     kind = kind or Kind(element, (other or element) if reference is not None else None)

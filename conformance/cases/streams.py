@@ -60,6 +60,12 @@ def _():
     return bytes_stream(feature_set=1)
 
 
+@valid("header-pairs-maximum", "ULP-HDR-05 ULP-HDR-06", "feature set 2, which the stream makes no use of, and every header field at its maximum",
+       extended=True)
+def _():
+    return Stream(bank_slots=128, profile_slots=4096, max_chunk_length=1 << 26, feature_set=2).end()
+
+
 @valid("zero-padding", "ULP-STR-01", "1000 zero bytes after the End record")
 def _():
     s = bytes_stream()
@@ -172,9 +178,9 @@ def _(s):
     s.header["reserved"] = 1
 
 
-@reject("header/feature-set", "baseline/raw-hello", "ULP-HDR-06", "feature set 2", error_class="unsupported")
+@reject("header/feature-set", "baseline/raw-hello", "ULP-HDR-06", "feature set 3", error_class="unsupported")
 def _(s):
-    s.header["feature_set"] = 2
+    s.header["feature_set"] = 3
 
 
 @reject("header/feature-set-range", "baseline/raw-hello", "ULP-HDR-06", "feature set 255 whose max_chunk_length would be "

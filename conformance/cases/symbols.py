@@ -2,7 +2,7 @@
 """§10 from elements to symbols."""
 from assemble.elements import BF16, F16, F32, FLOATS, I8, I16, I32, I64, U8, U16, U32, U64
 from assemble.substreams import MASK, PLAIN, RESIDUAL
-from assemble.tables import ALPHABET, Bank, flat
+from assemble.tables import Bank, flat
 
 from . import data
 from .chunks import chunk_of
@@ -313,8 +313,7 @@ def code_again(s, **options):
     """Codes the only chunk of a stream again, with other options and under flat tables."""
     chunk = chunk_of(s)
     bank = s.banks[0]
-    alphabet = ALPHABET.get(bank.kind, 2 + (bank.window << bank.sign + bank.top))
-    bank.elements = [flat(alphabet)] * len(bank.elements)
+    bank.elements = [flat(bank.alphabet)] * len(bank.elements)
     bank.masks = [flat(256)] * len(bank.masks)
     bind = next(r for r in s.records if r.kind == 3)
     bind.payload = bank.body()

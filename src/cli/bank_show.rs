@@ -144,6 +144,7 @@ fn object(subject: &str, file: &BankFile) -> Value {
             TokenClass::Plain(form) => json!({
                 "name": "exponents", "sign": form.sign, "top": form.top, "centre": form.centre, "window": form.window,
             }),
+            TokenClass::Pairs(form) => json!({ "name": "pairs", "centre": form.centre, "window": form.window }),
         };
         json!({
             "number": number,

@@ -1,6 +1,7 @@
 //! Banks: what substreams share (spec §9).
 
 use crate::core::element::ElementType;
+use crate::core::pairs::PairForm;
 use crate::core::plain::PlainForm;
 use crate::core::table::{DecodeEntry, FREQUENCY_BITS, FrequencyTable, TOTAL, fill_decode_table};
 use crate::core::thresholds::{TableMap, Thresholds};
@@ -17,6 +18,8 @@ pub enum TokenClass {
     Length1,
     /// Class 3: relative exponents.
     Plain(PlainForm),
+    /// Class 4: pairs of relative exponents.
+    Pairs(PairForm),
 }
 
 impl TokenClass {
@@ -30,6 +33,12 @@ impl TokenClass {
         }
     }
 
+    /// Elements of a token.
+    #[must_use]
+    pub fn elements(self) -> usize {
+        if matches!(self, Self::Pairs(_)) { 2 } else { 1 }
+    }
+
     /// Number of symbols.
     #[must_use]
     pub fn alphabet(self) -> usize {
@@ -37,6 +46,7 @@ impl TokenClass {
             Self::Byte | Self::Length1 => 256,
             Self::Length2 => usize::from(ESC) + 2,
             Self::Plain(form) => form.alphabet(),
+            Self::Pairs(form) => form.alphabet(),
         }
     }
 }

@@ -6,6 +6,7 @@ pub mod element;
 pub mod lambda;
 pub mod lanes;
 pub mod model;
+pub mod pairs;
 pub mod plain;
 pub mod residual;
 pub mod table;

@@ -14,6 +14,7 @@ use crate::decode::slots::{LazyBank, Slots};
 use crate::decode::substream::{Job, Substream};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
+use crate::limits::MIN_PAIR_BLOCK;
 use crate::wire::chunk_header::{ChunkHeader, Method, SubstreamHeader};
 use crate::wire::layout::Layout;
 
@@ -352,6 +353,15 @@ fn check_bank(header: &SubstreamHeader, element: ElementType, bank: &LazyBank) -
                 return Err(Error::Order("the bank's class does not fit the element type"));
             };
             plain_float && (!form.top || u32::from(header.shift) < mantissa)
+        }
+        TokenClass::Pairs(_) => {
+            if (1..MIN_PAIR_BLOCK).contains(&header.block) {
+                return Err(Error::Field { field: "block of pairs", value: header.block.into() });
+            }
+            if header.profiles {
+                return Err(Error::Order("pairs with profiles"));
+            }
+            plain_float && element.width() < 8
         }
         class => !plain_float && class == TokenClass::of_lengths(element),
     };

@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::core::bank::{Bank, DecodeBank};
+use crate::core::bank::{Bank, DecodeBank, TokenClass};
 use crate::decode::bank_files;
 use crate::error::{Error, Result};
-use crate::limits::{BUILT_IN_BANKS, MAX_PROFILE_COLUMNS};
+use crate::limits::{BUILT_IN_BANKS, MAX_PROFILE_COLUMNS, WITH_PAIRS};
+use crate::wire::stream_header::StreamHeader;
 
 /// A bank whose decoders are built on first use.
 #[derive(Debug)]
@@ -39,19 +40,25 @@ impl LazyBank {
 pub struct Slots {
     banks: Vec<Option<Arc<LazyBank>>>,
     profiles: Vec<Option<Arc<[i8]>>>,
+    /// Whether banks may be of pairs.
+    pairs: bool,
 }
 
 impl Slots {
-    /// Empty slots.
+    /// The slots of a stream, empty.
     #[must_use]
-    pub fn new(banks: u8, profiles: u16) -> Self {
-        Self { banks: vec![None; banks.into()], profiles: vec![None; profiles.into()] }
+    pub fn new(header: &StreamHeader) -> Self {
+        Self {
+            banks: vec![None; header.bank_slots.into()],
+            profiles: vec![None; header.profile_slots.into()],
+            pairs: header.feature_set >= WITH_PAIRS,
+        }
     }
 
     /// Fills a bank slot.
     ///
     /// # Errors
-    /// ULP-BND-01.
+    /// ULP-BND-01, ULP-BNK-05.
     pub fn set_bank(&mut self, slot: u16, bank: Bank) -> Result<()> {
         self.share_bank(slot, Arc::new(LazyBank::new(bank)))
     }
@@ -59,8 +66,11 @@ impl Slots {
     /// Fills a bank slot with a bank that others may use too.
     ///
     /// # Errors
-    /// ULP-BND-01.
+    /// ULP-BND-01, ULP-BNK-05.
     pub fn share_bank(&mut self, slot: u16, bank: Arc<LazyBank>) -> Result<()> {
+        if !self.pairs && matches!(bank.bank().class, TokenClass::Pairs(_)) {
+            return Err(Error::Order("a bank of pairs, which the stream's feature set does not have"));
+        }
         let place = self.banks.get_mut(usize::from(slot));
         *place.ok_or(Error::Field { field: "bank slot", value: slot.into() })? = Some(bank);
         Ok(())

@@ -7,6 +7,7 @@ use crate::core::element::{Class, ElementType};
 use crate::core::lambda::{ExponentTerm, clamp16};
 use crate::core::lanes::{LANES, Lanes};
 use crate::core::model::Model;
+use crate::core::pairs::PairTokens;
 use crate::core::plain::PlainTokens;
 use crate::core::residual::{Ring, unzigzag};
 use crate::core::token::LengthTokens;
@@ -110,7 +111,8 @@ impl<'a> Job<'a> {
 
     /// Elements that are in whole rows.
     fn whole_rows(&self) -> usize {
-        self.out.len() / self.substream.element.width() / ROW * ROW
+        let row = ROW * self.substream.bank.class.elements();
+        self.out.len() / self.substream.element.width() / row * row
     }
 
     /// What kernels work on; `None` for MASK.
@@ -151,6 +153,11 @@ impl<'a> Job<'a> {
                         let tokens = PlainTokens::new(substream.element, substream.shift, form)
                             .ok_or(Error::Field { field: "shift", value: substream.shift.into() })?;
                         with_word!(width, W => substream.plain_floats::<W>(&mut lanes, &scales, done, tokens, out))?;
+                    }
+                    TokenClass::Pairs(form) => {
+                        let tokens = PairTokens::new(substream.element, substream.shift, form)
+                            .ok_or(Error::Field { field: "shift", value: substream.shift.into() })?;
+                        with_word!(width, W => substream.plain_pairs::<W>(&mut lanes, &scales, done, tokens, out))?;
                     }
                     _ => with_word!(width, W => substream.plain_integers::<W>(&mut lanes, &scales, done, out))?,
                 }
@@ -452,6 +459,47 @@ impl Substream<'_> {
                     W::narrow(u << self.shift).store(bytes, 0);
                 }
                 at += row;
+            }
+        }
+        Ok(())
+    }
+
+    fn plain_pairs<W: Word>(
+        &self,
+        lanes: &mut Lanes<'_>,
+        scales: &[i32],
+        done: usize,
+        tokens: PairTokens,
+        out: &mut [u8],
+    ) -> Result<()> {
+        let group = &self.bank.elements;
+        for (start, end, scale) in self.blocks(scales, done, out.len() / W::BYTES) {
+            let lambda = clamp16(scale);
+            let first = group.first(lambda);
+            let mut at = start;
+            while at < end {
+                let row = lanes.count().min((end - at).div_ceil(2));
+                let mut symbols = [0u8; LANES];
+                let mut bits = [0u32; LANES];
+                let mut raw = [0u64; LANES];
+                lanes.symbols(group.entries(), &mut symbols[..row], |_| first)?;
+                for (bits, &symbol) in bits.iter_mut().zip(&symbols) {
+                    *bits = tokens.raw_bits(symbol);
+                }
+                lanes.raw_bits(&bits[..row], &mut raw)?;
+                let bytes = out.get_mut(at * W::BYTES..end * W::BYTES).unwrap_or(&mut []);
+                for (lane, bytes) in bytes.chunks_mut(2 * W::BYTES).enumerate().take(row) {
+                    let [a, b] = tokens
+                        .patterns(symbols[lane], raw[lane], lambda)
+                        .ok_or(Error::Entropy("an exponent outside its field"))?;
+                    W::narrow(a << self.shift).store(bytes, 0);
+                    if bytes.len() > W::BYTES {
+                        W::narrow(b << self.shift).store(bytes, 1);
+                    } else if a != b {
+                        return Err(Error::Entropy("a last element that does not equal its copy"));
+                    }
+                }
+                at += 2 * row;
             }
         }
         Ok(())

@@ -83,6 +83,12 @@ impl Plan<'_> {
         out.extend_from_slice(&binds);
     }
 
+    /// Whether any of its banks is one of pairs.
+    #[must_use]
+    pub fn has_pairs(&self) -> bool {
+        self.coders.iter().flatten().flatten().any(|coder| coder.coding.class.elements() > 1)
+    }
+
     /// Finds a place for the frozen banks that the chunks of a kind have chosen, the most wanted first.
     #[allow(clippy::cast_possible_truncation)]
     fn bind_frozen(

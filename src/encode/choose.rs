@@ -11,7 +11,7 @@ use crate::encode::estimate::{Run, base, coding, cost, units, with_statistics};
 use crate::encode::kind::{KindPlan, trailing_zeros};
 use crate::encode::level::Level;
 use crate::encode::magnitude::{Magnitude, blocks};
-use crate::encode::plain_form::narrow;
+use crate::encode::narrow::narrow;
 use crate::encode::symbols::Coding;
 use crate::encode::workspace::Workspace;
 use crate::kernel::encode::Clip;
@@ -126,10 +126,12 @@ pub fn best_of(
     best.unwrap_or((fitted, 0, u64::MAX))
 }
 
-/// The coding with no more plain tokens than are worth one, as a sample has it.
+/// The coding with no more exponents than are worth tokens, as a sample has it.
 #[must_use]
 pub fn narrowed(coding: Coding, base: i16, runs: &[Run]) -> Coding {
-    let TokenClass::Plain(form) = coding.class else { return coding };
+    if !matches!(coding.class, TokenClass::Plain(_) | TokenClass::Pairs(_)) {
+        return coding;
+    }
     let mut workspace = Workspace::default();
     let units = units(&coding, runs, &workspace);
     let mut totals = [0u64; 256];
@@ -138,8 +140,7 @@ pub fn narrowed(coding: Coding, base: i16, runs: &[Run]) -> Coding {
             totals.iter_mut().zip(counts).for_each(|(total, &count)| *total += u64::from(count));
         }
     });
-    let (_, form) = narrow(form, &totals);
-    Coding { class: TokenClass::Plain(form), ..coding }
+    Coding { class: narrow(coding.class, &totals).0, ..coding }
 }
 
 /// Sets how scales are made of distances.

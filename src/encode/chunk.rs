@@ -172,7 +172,7 @@ fn substream(
                 block: coding.block,
                 shift: coding.shift,
                 lanes,
-                profiles: !elements.profiles.is_empty(),
+                profiles: !elements.profiles.is_empty() && coding.class.elements() == 1,
                 scale_base: scales.base,
                 length: 0,
             };

@@ -3,6 +3,7 @@
 use crate::core::bank::TokenClass;
 use crate::core::element::ElementType;
 use crate::core::model::Model;
+use crate::core::pairs::PairTokens;
 use crate::core::plain::PlainTokens;
 use crate::core::token::{ESC, LengthTokens};
 use crate::encode::normalise::Escape;
@@ -38,10 +39,19 @@ impl Coding {
             TokenClass::Plain(form) => PlainTokens::new(self.element, self.shift, form),
             _ => None,
         };
+        let pairs = match self.class {
+            TokenClass::Pairs(form) => PairTokens::new(self.element, self.shift, form),
+            _ => None,
+        };
+        let most = 8 * self.class.elements() * self.element.width();
         for (token, bits) in (0..=255u8).zip(&mut bits) {
-            let n = plain.map_or_else(|| lengths.raw_bits(token), |p| p.raw_bits(token));
+            let n = match (plain, pairs) {
+                (Some(plain), _) => plain.raw_bits(token),
+                (_, Some(pairs)) => pairs.raw_bits(token),
+                _ => lengths.raw_bits(token),
+            };
             // Tokens that no element has may claim more than there is.
-            *bits = n.min(8 * self.element.width() as u32) as u8;
+            *bits = n.min(most as u32) as u8;
         }
         bits
     }
@@ -66,7 +76,7 @@ impl Coding {
     pub fn symbols(&self) -> usize {
         let bits = (8 * self.element.width()).saturating_sub(self.shift.into()).clamp(1, 64);
         match self.class {
-            TokenClass::Plain(form) => form.alphabet(),
+            TokenClass::Plain(_) | TokenClass::Pairs(_) => self.class.alphabet(),
             _ => usize::from(LengthTokens::new(self.element.width(), self.shift).token(u64::MAX >> (64 - bits))) + 1,
         }
     }

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use crate::core::bank::{Bank, TokenClass};
 use crate::core::element::ElementType;
 use crate::core::model::Model;
+use crate::core::pairs::PairTokens;
 use crate::core::plain::PlainTokens;
 use crate::encode::bank::{Cover, Statistics, bits, build, covers};
 use crate::encode::choose::{MOSTLY_EQUAL, best, equal_eighths, fit_scales, sampled};
 use crate::encode::coding::Coding;
 use crate::encode::estimate::{self, Run};
 use crate::encode::level::Level;
+use crate::encode::pairs::WORTH_SPEED;
 use crate::encode::workspace::Workspace;
 use crate::limits::MAX_TABLES;
 use crate::wire::bank_file::{BankFile, FileBank};
@@ -48,6 +50,8 @@ pub struct Frozen {
     pub external: bool,
     /// Make no banks, however badly these suit.
     pub only: bool,
+    /// Banks of pairs may be used: the stream has them, or has not begun yet.
+    pub pairs: bool,
 }
 
 /// What frozen banks have cost, and what banks made for the content would have, by samples.
@@ -72,6 +76,13 @@ pub struct Verdict {
     pub cost: u64,
     /// Cost with a bank made for the kind.
     pub own: u64,
+}
+
+impl Choice {
+    /// Elements of a symbol.
+    fn elements(&self) -> usize {
+        self.coding.class.elements()
+    }
 }
 
 impl Frozen {
@@ -102,6 +113,7 @@ impl Frozen {
                 hold: 0,
                 clip: None,
             };
+            let wanted = wanted && (self.pairs || entry.bank.class.elements() == 1);
             (wanted && serves(&entry.bank, &coding)).then_some((entry.element == element, Choice { origin, coding }))
         };
         let built_in = (0..).zip(built_in::banks()).map(|(n, b)| (Origin::BuiltIn(n), b));
@@ -158,13 +170,17 @@ impl Frozen {
         let mut ranked: Vec<(u64, Choice)> = costs.into_iter().zip(choices).filter(|(c, _)| *c < u64::MAX).collect();
         // Whoever has given a file means it, unless a built-in bank is better beyond doubt.
         let given = |choice: &Choice| matches!(choice.origin, Origin::File(_)) || self.file.is_none();
-        ranked.sort_by_key(|(cost, choice)| if given(choice) { *cost } else { cost.saturating_add(cost / PREFERRED) });
+        let rank = |cost: u64, choice: &Choice| {
+            let cost = if choice.elements() > 1 { cost - cost / WORTH_SPEED } else { cost };
+            if given(choice) { cost } else { cost.saturating_add(cost / PREFERRED) }
+        };
+        ranked.sort_by_key(|(cost, choice)| rank(*cost, choice));
         if ranked.first().is_some_and(|(_, choice)| given(choice)) {
             ranked.retain(|(_, choice)| given(choice));
         }
         let &(cost, first) = ranked.first()?;
-        // Those that are nowhere near will suit no chunk.
-        ranked.retain(|(other, _)| *other <= cost.saturating_add(cost / 4));
+        // Those that are nowhere near will suit no chunk; and pairs are a matter of speed, which chunks do not weigh.
+        ranked.retain(|(other, c)| *other <= cost.saturating_add(cost / 4) && c.elements() == first.elements());
         ranked.truncate(CHOICES);
         let mut codings = vec![first.coding];
         codings.push(best(element, shift, reference, search, runs, of).0);
@@ -209,6 +225,7 @@ pub fn own_cost(coding: &Coding, runs: &[Run], of: u64, workspace: &mut Workspac
 fn serves(bank: &Bank, coding: &Coding) -> bool {
     let class = match bank.class {
         TokenClass::Plain(form) => PlainTokens::new(coding.element, coding.shift, form).is_some(),
+        TokenClass::Pairs(form) => PairTokens::new(coding.element, coding.shift, form).is_some(),
         class => {
             let relative = coding.model == Model::Plain && coding.element.is_float() && coding.element.width() > 1;
             !relative && class == TokenClass::of_lengths(coding.element)

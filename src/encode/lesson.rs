@@ -8,9 +8,10 @@ use crate::encode::chunk::simple;
 use crate::encode::coding::Coding;
 use crate::encode::estimate::base;
 use crate::encode::judge::JUDGED;
+use crate::encode::pairs::paired;
 use crate::encode::plan::Plan;
 use crate::encode::train::{Grouping, Training};
-use crate::limits::{MAX_BLOCK, MIN_BLOCK, MIN_MASK_BLOCK};
+use crate::limits::{MAX_BLOCK, MIN_BLOCK, MIN_MASK_BLOCK, MIN_PAIR_BLOCK};
 
 /// Kinds with fewer elements in a window teach nothing.
 const LEARNED: usize = 1 << 12;
@@ -30,7 +31,8 @@ impl Plan<'_> {
         self.order.iter().map(member).enumerate().map(|(number, (kind, range))| (kind, range, number)).collect()
     }
 
-    /// The codings of a kind that are worth learning: how it is coded, and for references the other method too where it may come to be of use.
+    /// The codings of a kind that are worth learning: how it is coded, and what may come to be of use besides: pairs of floats, the other method against
+    /// references.
     #[must_use]
     pub fn learned_codings(&self, kind: usize, training: &Training) -> Vec<Coding> {
         let plan = &self.kinds[kind];
@@ -41,17 +43,22 @@ impl Plan<'_> {
         };
         let mut codings = vec![coding];
         let runs = sample(plan, self.level.sample().min(JUDGED));
-        let other = match coding.model {
-            Model::Plain => None,
-            Model::Residual => (equal_eighths(&runs, coding.element) >= HALF_EQUAL).then_some(Model::Mask),
-            Model::Mask => Some(Model::Residual),
-        };
-        if let Some(model) = other {
+        let with = |model| {
             let count = plan.elements() as u64;
-            codings.push(best_of(&[model], coding.element, plan.shift, true, self.level, &runs, count).0);
-        }
+            best_of(&[model], coding.element, plan.shift, true, self.level, &runs, count).0
+        };
+        let other = match coding.model {
+            Model::Plain => paired(&coding),
+            Model::Residual => (equal_eighths(&runs, coding.element) >= HALF_EQUAL).then(|| with(Model::Mask)),
+            Model::Mask => Some(with(Model::Residual)),
+        };
+        codings.extend(other);
         for coding in &mut codings {
-            let least = if coding.model == Model::Mask { MIN_MASK_BLOCK } else { MIN_BLOCK };
+            let least = match coding.class.elements() {
+                2 => MIN_PAIR_BLOCK,
+                _ if coding.model == Model::Mask => MIN_MASK_BLOCK,
+                _ => MIN_BLOCK,
+            };
             coding.block = match training.block {
                 None => coding.block,
                 Some(0) => 0,

@@ -17,6 +17,7 @@ use crate::encode::frozen::Frozen;
 use crate::encode::judge::use_frozen;
 use crate::encode::kind::{KindPlan, Member, trailing_zeros};
 use crate::encode::level::Level;
+use crate::encode::pairs::use_pairs;
 use crate::encode::profile::profile;
 use crate::encode::scales::Scales;
 use crate::encode::slots::Slots;
@@ -111,6 +112,7 @@ impl<'a> Plan<'a> {
                         cost = estimate;
                     }
                 }
+                cost = use_pairs(kind, level, cost, slots).unwrap_or(cost);
             }
             expected += cost >> 19;
         }
@@ -312,7 +314,7 @@ pub(super) const SAMPLED_STEP: usize = 1 << 16;
 const WORTH_SAMPLING: u64 = 1 << 16;
 
 /// How many of each [`SAMPLED_STEP`] elements are counted in a kind of `count` elements that are expected to take `cost`; `None`: all.
-fn sampling(level: Level, count: usize, coding: &Coding, cost: u64) -> Option<usize> {
+pub(super) fn sampling(level: Level, count: usize, coding: &Coding, cost: u64) -> Option<usize> {
     let (from, length) = match level {
         Level::Fast => (1 << 18, 1 << 12),
         Level::Default if coding.block > 0 && cost >= count as u64 * WORTH_SAMPLING => match coding.class {

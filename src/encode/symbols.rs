@@ -14,7 +14,7 @@ use crate::encode::scales::Scales;
 use crate::encode::workspace::Workspace;
 use crate::kernel::Kernel;
 pub use crate::kernel::encode::Input as Elements;
-use crate::kernel::encode::{Coder, LARGE_UNIT, Lengths, Piece, Plains, Raws, Symbols, prefetch};
+use crate::kernel::encode::{Coder, LARGE_UNIT, Lengths, Pairs, Piece, Plains, Raws, Symbols, prefetch};
 use crate::with_word;
 
 /// Elements whose symbols are made at a time: few enough that they stay in the nearest cache. A multiple of 32.
@@ -24,24 +24,25 @@ const TILE: usize = 2048;
 enum Tokens {
     Lengths(Lengths),
     Plains(Plains),
+    Pairs(Pairs),
 }
 
 impl Tokens {
     fn new(coding: &Coding) -> Self {
-        let plains = match coding.class {
-            TokenClass::Plain(form) => Plains::new(coding.element, coding.shift, form),
+        let made = match coding.class {
+            TokenClass::Plain(form) => Plains::new(coding.element, coding.shift, form).map(Self::Plains),
+            TokenClass::Pairs(form) => Pairs::new(coding.element, coding.shift, form).map(Self::Pairs),
             _ => None,
         };
-        plains.map_or_else(
-            || Self::Lengths(Lengths::new(coding.element, coding.shift, coding.model != Model::Plain)),
-            Self::Plains,
-        )
+        let lengths = || Lengths::new(coding.element, coding.shift, coding.model != Model::Plain);
+        made.unwrap_or_else(|| Self::Lengths(lengths()))
     }
 
     fn symbols(&self, kernel: Kernel, map: &TableMap, input: &Elements<'_>, pieces: &[Piece], symbols: &mut Symbols) {
         match self {
             Self::Lengths(lengths) => lengths.symbols(kernel, map, input, pieces, symbols),
             Self::Plains(plains) => plains.symbols(kernel, map, input, pieces, symbols),
+            Self::Pairs(pairs) => pairs.symbols(kernel, map, input, pieces, symbols),
         }
     }
 
@@ -67,9 +68,13 @@ impl Coding {
         elements.next.len() / self.element.width()
     }
 
-    /// The elements without the references that the model does not use.
+    /// The elements without the references that the model does not use, and without profiles where pairs have none.
     fn input<'a>(&self, elements: Elements<'a>) -> Elements<'a> {
-        if self.model == Model::Plain { Elements { reference: &[], ..elements } } else { elements }
+        Elements {
+            reference: if self.model == Model::Plain { &[] } else { elements.reference },
+            profiles: if self.class.elements() > 1 { &[] } else { elements.profiles },
+            ..elements
+        }
     }
 
     /// Magnitudes of units that make up blocks of this coding and of all with larger ones.

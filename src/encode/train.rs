@@ -6,13 +6,12 @@ use std::time::{Duration, Instant};
 use crate::core::bank::{Bank, TokenClass};
 use crate::core::element::ElementType;
 use crate::core::model::Model;
-use crate::core::plain::{ESC, PlainForm};
 use crate::encode::bank::{Cover, Statistics, build_with};
 use crate::encode::cluster::{cluster, cluster_alike};
 use crate::encode::coding::Coding;
 use crate::encode::histogram::{BINS, Histogram};
 use crate::encode::log2::{divergence, entropy};
-use crate::encode::plain_form::narrow;
+use crate::encode::narrow::narrow;
 use crate::error::{Error, Result};
 use crate::limits::{MAX_FILE_BANKS, MAX_TABLES};
 use crate::wire::bank_file::{BankFile, FileBank};
@@ -269,10 +268,7 @@ impl Training {
         let mut counts = counts.clone();
         let mut coding = Coding { model, element, shift: 0, block, class, hold: 0, clip: None };
         let mut clock = Instant::now();
-        if let TokenClass::Plain(form) = class {
-            let form = narrow_bins(form, &mut counts.elements);
-            coding.class = TokenClass::Plain(form);
-        }
+        coding.class = narrow_bins(class, &mut counts.elements);
         let statistics = counts.statistics();
         let limit = self.tables.clamp(2, MAX_TABLES);
         let most = self.divergence();
@@ -294,23 +290,16 @@ impl Training {
 }
 
 /// Narrows the window of relative exponents to those that are worth a token.
-fn narrow_bins(form: PlainForm, bins: &mut Bins) -> PlainForm {
-    let mut totals = [0u64; 256];
-    for bin in bins.values() {
-        totals.iter_mut().zip(&**bin).for_each(|(total, &count)| *total += u64::from(count));
-    }
-    let (kept, narrowed) = narrow(form, &totals);
-    let each = 1usize << (u8::from(form.sign) + u8::from(form.top));
+fn narrow_bins(class: TokenClass, bins: &mut Bins) -> TokenClass {
+    let totals = std::array::from_fn(|token| bins.values().map(|bin| u64::from(bin[token])).sum());
+    let (class, map) = narrow(class, &totals);
     for bin in bins.values_mut() {
-        let mut counts = [0u32; 256];
-        counts[0] = bin[0];
-        counts[usize::from(ESC)] = bin[usize::from(ESC)];
-        for (token, &count) in bin.iter().enumerate().skip(2) {
-            let r = (token - 2) / each;
-            let place = if kept.contains(&r) { token - kept.start * each } else { usize::from(ESC) };
-            counts[place] = counts[place].saturating_add(count);
+        let mut narrowed = [0u32; 256];
+        for (&to, &count) in map.iter().zip(bin.iter()) {
+            let place = &mut narrowed[usize::from(to)];
+            *place = place.saturating_add(count);
         }
-        **bin = counts;
+        **bin = narrowed;
     }
-    narrowed
+    class
 }

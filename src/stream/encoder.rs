@@ -9,11 +9,12 @@ use sha2::{Digest, Sha256};
 
 use crate::core::element::ElementType;
 use crate::encode::frozen::Frozen;
+use crate::encode::level::Level;
 use crate::encode::slots::{BANK_SLOTS, Lessons, PROFILE_SLOTS, Slots};
 use crate::encode::train::Learned;
 use crate::encode::workspace::Workspaces;
 use crate::error::{Error, Result};
-use crate::limits::{BASELINE_REFERENCES, MAX_METADATA_BODY, MAX_REFERENCES};
+use crate::limits::{BASELINE_REFERENCES, EXTENDED, MAX_METADATA_BODY, MAX_REFERENCES, WITH_PAIRS};
 use crate::stream::advice::Advisor;
 use crate::stream::indexer::Indexer;
 use crate::stream::options::{EncoderOptions, FrozenSummary, Summary, Typing};
@@ -66,6 +67,8 @@ pub struct Encoder<W: Write> {
     /// References that any window has looked at.
     used: BTreeSet<usize>,
     started: bool,
+    /// What stands before the first window, until that is coded: header, and the records after it.
+    head: Option<(StreamHeader, Vec<u8>)>,
     written: u64,
     indexer: Indexer,
     chunks: u64,
@@ -123,6 +126,7 @@ impl<W: Write> Encoder<W> {
             in_place: false,
             used: BTreeSet::new(),
             started: false,
+            head: None,
             written: 0,
             chunks: 0,
             content: 0,
@@ -236,8 +240,11 @@ impl<W: Write> Encoder<W> {
         Ok(())
     }
 
-    /// `Stream_Header`, Metadata, sampled identities, unless the content is known to be `small`.
-    fn start(&mut self, small: bool, out: &mut Vec<u8>) -> Result<()> {
+    /// Makes `Stream_Header`, Metadata, sampled identities, these unless the content is known to be `small`; nothing the second time.
+    fn start(&mut self, small: bool) -> Result<()> {
+        if self.started {
+            return Ok(());
+        }
         self.started = true;
         self.in_place = self.references.len() == 1 && self.all_in_place();
         #[allow(clippy::cast_possible_truncation)]
@@ -246,10 +253,10 @@ impl<W: Write> Encoder<W> {
             references: self.references.len() as u8,
             bank_slots: BANK_SLOTS,
             profile_slots: PROFILE_SLOTS,
-            feature_set: u8::from(self.references.len() > BASELINE_REFERENCES),
+            feature_set: if self.references.len() > BASELINE_REFERENCES { EXTENDED } else { 0 },
             max_chunk_length: self.chunk_length() as u32,
         };
-        header.write(out);
+        let mut out = Vec::new();
         if !self.options.metadata.is_empty() {
             let mut body = Vec::new();
             wire::metadata::write(&self.options.metadata, &mut body)?;
@@ -257,17 +264,30 @@ impl<W: Write> Encoder<W> {
             let (false, Ok(count)) = (too_much, u16::try_from(self.options.metadata.len())) else {
                 return Err(Error::Usage(String::from("metadata: more than 1 MiB or 65,535 keys")));
             };
-            write_record(out, RecordType::Metadata, 0, count, &body);
+            write_record(&mut out, RecordType::Metadata, 0, count, &body);
         }
         if !small {
             for (index, source) in self.references.iter().enumerate() {
                 if let Some(random) = source.random() {
                     #[allow(clippy::cast_possible_truncation)]
-                    random.sampled()?.write(out, index as u8, false);
+                    random.sampled()?.write(&mut out, index as u8, false);
                 }
             }
         }
+        self.head = Some((header, out));
         Ok(())
+    }
+
+    /// Writes what stands before the first window, now that it is known whether the stream has pairs.
+    fn put_head(&mut self, pairs: bool) -> Result<()> {
+        let Some((mut header, records)) = self.head.take() else { return Ok(()) };
+        if pairs {
+            header.feature_set = WITH_PAIRS;
+        }
+        let mut out = Vec::new();
+        header.write(&mut out);
+        out.extend_from_slice(&records);
+        self.put(&out)
     }
 
     /// Whether every reference range will surely be its own output range.
@@ -277,24 +297,20 @@ impl<W: Write> Encoder<W> {
 
     /// Codes what the window holds; all of it if `last`.
     fn flush_window(&mut self, last: bool) -> Result<()> {
-        let mut out = Vec::new();
         if let (Some(advisor), true) = (&mut self.advisor, last) {
             advisor.finish();
         }
-        if !self.started {
-            self.start(last && self.window.len() < SMALL, &mut out)?;
-        }
+        self.start(last && self.window.len() < SMALL)?;
         let (length, ranges) = self.ranges(last)?;
         if length == 0 {
             // Nothing to lay out: an empty content is a header and an End (spec §4).
-            return self.put(&out);
+            return self.put_head(false);
         }
         let data = std::mem::take(&mut self.window);
         let rest = data.get(length..).unwrap_or(&[]).to_vec();
         let job = self.job(&data, length, ranges)?;
         // The window before has been coded while this one was gathered.
         self.collect()?;
-        self.put(&out)?;
         self.window.extend_from_slice(&rest);
         let (level, max_chunk) = (self.options.level, self.chunk_length());
         let (pool, workspaces) = (Arc::clone(&self.pool), Arc::clone(&self.workspaces));
@@ -313,15 +329,11 @@ impl<W: Write> Encoder<W> {
 
     /// Codes the first window of `bytes`, which are in the caller's memory, where it is; returns its length. All of them if they are the `last`.
     fn pass_window(&mut self, bytes: &[u8], element: ElementType, last: bool) -> Result<usize> {
-        let mut out = Vec::new();
-        if !self.started {
-            self.start(last && bytes.len() < SMALL, &mut out)?;
-        }
+        self.start(last && bytes.len() < SMALL)?;
         let (length, ranges) = self.fixed(element, bytes.len().min(WINDOW), last);
         let job = self.job(bytes, length, ranges)?;
         // Where several threads work, the window before may still be on its way.
         self.collect()?;
-        self.put(&out)?;
         let slots = std::mem::take(&mut self.slots);
         let coded = job.run_on(bytes, slots, self.options.level, self.chunk_length(), &self.pool, &self.workspaces);
         self.running = Some(Running::Done(Box::new(coded)));
@@ -350,6 +362,7 @@ impl<W: Write> Encoder<W> {
                 handle.join().map_err(|_| Error::Io(io::Error::other("a worker thread failed")))?
             }
         };
+        self.put_head(coded.slots.frozen.pairs)?;
         self.put_listed(&coded.head)?;
         for chunk in coded.chunks {
             self.put_listed(&chunk.record)?;
@@ -411,7 +424,12 @@ impl<W: Write> Encoder<W> {
 
 /// Empty slots, and the banks that the user has given.
 fn slots(options: &EncoderOptions) -> Slots {
-    let frozen = Frozen { file: options.bank.clone(), external: options.external_bank, only: options.frozen_only };
+    let frozen = Frozen {
+        file: options.bank.clone(),
+        external: options.external_bank,
+        only: options.frozen_only,
+        pairs: options.level == Level::Fast,
+    };
     Slots::new(frozen)
 }
 

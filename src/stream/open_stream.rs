@@ -46,7 +46,7 @@ impl OpenStream {
         let map = bounds.map(source.as_ref())?;
         let header = bounds.header;
         let references = vec![Identities::default(); header.references.into()];
-        let slots = Slots::new(header.bank_slots, header.profile_slots);
+        let slots = Slots::new(&header);
         let state = Mutex::new(State { slots, ..State::default() });
         let bank_files = BankFiles::new(banks);
         let mut stream = Self { source, bounds, map, references, metadata: Vec::new(), bank_files, state };

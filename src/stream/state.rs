@@ -69,7 +69,7 @@ impl State {
             header,
             layout: Layout::default(),
             layout_end: 0,
-            slots: Slots::new(header.bank_slots, header.profile_slots),
+            slots: Slots::new(&header),
             bank_files: BankFiles::default(),
             references: vec![Identities::default(); header.references.into()],
             metadata: Vec::new(),

@@ -158,6 +158,10 @@ impl Job {
         );
         let mut head = Vec::new();
         plan.bind(&mut statistics, &mut slots, self.references, &mut head);
+        if self.start == 0 {
+            // The stream's header has to tell: what the first window does without, the others do without.
+            slots.frozen.pairs &= plan.has_pairs();
+        }
         drop(statistics);
         let plan = &plan;
         let chunks = pool.map(&chunks, |&chunk| plan.encode(chunk, data.get(plan.range(chunk)).unwrap_or(&[])));

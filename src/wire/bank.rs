@@ -1,6 +1,7 @@
 //! The body of a bank (spec §9).
 
 use crate::core::bank::{Bank, TokenClass};
+use crate::core::pairs::{MAX_WINDOW, PairForm};
 use crate::core::plain::PlainForm;
 use crate::core::table::{FrequencyTable, TOTAL};
 use crate::core::thresholds::Thresholds;
@@ -142,9 +143,14 @@ pub fn parse(body: &[u8]) -> Result<Bank> {
             range("window", window, window >= 1 && form.alphabet() <= 256)?;
             TokenClass::Plain(form)
         }
+        4 => {
+            range("form", form, form == 0)?;
+            range("window", window, (1..=MAX_WINDOW).contains(&window))?;
+            TokenClass::Pairs(PairForm { centre, window })
+        }
         _ => return Err(Error::Unknown { what: "bank class", value: class.into() }),
     };
-    if !matches!(class, TokenClass::Plain(_)) {
+    if !matches!(class, TokenClass::Plain(_) | TokenClass::Pairs(_)) {
         range("form", form, form == 0)?;
         range("centre", centre, centre == 0)?;
         range("window", window, window == 0)?;
@@ -187,6 +193,7 @@ pub fn write(bank: &Bank, out: &mut Vec<u8>) {
         TokenClass::Length2 => (1, 0, 0, 0),
         TokenClass::Length1 => (2, 0, 0, 0),
         TokenClass::Plain(f) => (3, u8::from(f.sign) | u8::from(f.top) << 1, f.centre, f.window),
+        TokenClass::Pairs(f) => (4, 0, f.centre, f.window),
     };
     let counts = [u8::from(bank.scale.is_some()), bank.masks.len() as u8, bank.elements.len() as u8];
     out.extend_from_slice(&[class, form, centre, window]);

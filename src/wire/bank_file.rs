@@ -7,7 +7,7 @@ use crate::core::element::ElementType;
 use crate::core::model::Model;
 use crate::error::{Error, Result};
 use crate::limits::{
-    DRAFT, MAX_BANK_FILE, MAX_BIND_BODY, MAX_BLOCK, MAX_FILE_BANKS, MIN_BLOCK, MIN_MASK_BLOCK, VERSION,
+    DRAFT, MAX_BANK_FILE, MAX_BIND_BODY, MAX_BLOCK, MAX_FILE_BANKS, MIN_BLOCK, MIN_MASK_BLOCK, MIN_PAIR_BLOCK, VERSION,
 };
 use crate::wire;
 use crate::wire::chunk_header::Method;
@@ -34,12 +34,19 @@ impl FileBank {
     fn fits(&self) -> bool {
         let class = match self.bank.class {
             TokenClass::Plain(_) => self.model == Model::Plain && self.element.is_float() && self.element.width() > 1,
+            TokenClass::Pairs(_) => {
+                self.model == Model::Plain && self.element.is_float() && matches!(self.element.width(), 2 | 4)
+            }
             class => {
                 let relative = self.model == Model::Plain && self.element.is_float() && self.element.width() > 1;
                 !relative && class == TokenClass::of_lengths(self.element)
             }
         };
-        let least = if self.model == Model::Mask { MIN_MASK_BLOCK } else { MIN_BLOCK };
+        let least = match self.bank.class.elements() {
+            2 => MIN_PAIR_BLOCK,
+            _ if self.model == Model::Mask => MIN_MASK_BLOCK,
+            _ => MIN_BLOCK,
+        };
         let block = self.block == 0 || (least..=MAX_BLOCK).contains(&self.block);
         let tables = !self.bank.elements.is_empty()
             && (self.model != Model::Mask || !self.bank.masks.is_empty())

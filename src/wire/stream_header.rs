@@ -2,8 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::limits::{
-    BASELINE_BANK_SLOTS, BASELINE_CHUNK_LENGTH, BASELINE_REFERENCES, DRAFT, MAX_BANK_SLOTS, MAX_CHUNK_LENGTH,
-    MAX_PROFILE_SLOTS, MAX_REFERENCES, VERSION,
+    BASELINE_BANK_SLOTS, BASELINE_CHUNK_LENGTH, BASELINE_REFERENCES, DRAFT, EXTENDED, MAX_BANK_SLOTS, MAX_CHUNK_LENGTH,
+    MAX_PROFILE_SLOTS, MAX_REFERENCES, VERSION, WITH_PAIRS,
 };
 use crate::wire::fields::{Fields, check_crc, push_crc};
 
@@ -21,7 +21,7 @@ pub struct StreamHeader {
     pub bank_slots: u8,
     /// Number of profile slots, 0…4096.
     pub profile_slots: u16,
-    /// 0 Baseline, 1 extended.
+    /// 0 Baseline, 1 extended, 2 with banks of pairs as well.
     pub feature_set: u8,
     /// Largest output of a chunk, 1…2^26 bytes.
     pub max_chunk_length: u32,
@@ -65,7 +65,7 @@ impl StreamHeader {
         };
         let (banks, references, chunk) = match header.feature_set {
             0 => (BASELINE_BANK_SLOTS, BASELINE_REFERENCES, BASELINE_CHUNK_LENGTH),
-            1 => (MAX_BANK_SLOTS, MAX_REFERENCES, MAX_CHUNK_LENGTH),
+            EXTENDED | WITH_PAIRS => (MAX_BANK_SLOTS, MAX_REFERENCES, MAX_CHUNK_LENGTH),
             other => return Err(Error::Unknown { what: "feature set", value: other.into() }),
         };
         range("references", header.references.into(), references as u64)?;

@@ -6,6 +6,7 @@ use ulpack::core::bank::{Bank, DecodeBank, TokenClass};
 use ulpack::core::element::Class;
 use ulpack::core::lambda::{ExponentTerm, clamp16};
 use ulpack::core::model::Model;
+use ulpack::core::pairs::{PairForm, PairTokens};
 use ulpack::core::plain::{PlainForm, PlainTokens};
 use ulpack::core::residual::{Ring, zigzag};
 use ulpack::core::table::{FrequencyTable, encode_table};
@@ -114,7 +115,10 @@ impl Case {
             if let Class::Float { mantissa, .. } = element.class() { mantissa as u8 } else { 8 * width as u8 };
         let plain_float = model == Model::Plain && element.is_float() && width > 1;
         let mut shift = if width == 1 || byte(2) < 128 { 0 } else { byte(2) % mantissa };
-        let class = if plain_float {
+        let pairs = plain_float && width < 8 && byte(3) & 4 == 4;
+        let class = if pairs {
+            TokenClass::Pairs(PairForm { centre: random.next() as u8, window: 1 + random.below(15) as u8 })
+        } else if plain_float {
             let (sign, top) = (byte(3) & 1 == 1, byte(3) & 2 == 2);
             let most = (254 >> (u8::from(sign) + u8::from(top))).min(254) as u64;
             let window = 1 + random.below(most) as u8;
@@ -126,7 +130,7 @@ impl Case {
         let block = match byte(4) % 4 {
             0 => 0,
             _ if model == Model::Mask => 8 + byte(4) / 4 % 3,
-            _ => 5 + byte(4) / 4 % 6,
+            _ => 5 + u8::from(pairs) + byte(4) / 4 % 6,
         };
         let lanes = if byte(5) % 4 == 0 { byte(5) / 4 % 6 } else { 5 };
         let count = usize::from(u16::from_le_bytes([byte(6), byte(7)])) % 5000;
@@ -146,7 +150,8 @@ impl Case {
         let scale = Some(table(&mut random, 40));
         let bank = Bank { class, precision: 12, scale, mask_thresholds, masks, element_thresholds, elements };
         let decoders = DecodeBank::new(&bank);
-        let profiles = if byte(16) % 3 == 0 { (0..count).map(|_| random.next() as i8).collect() } else { Vec::new() };
+        let profiles =
+            if byte(16) % 3 == 0 && !pairs { (0..count).map(|_| random.next() as i8).collect() } else { Vec::new() };
         let reference = if model == Model::Plain {
             Vec::new()
         } else {
@@ -252,6 +257,7 @@ impl Case {
                 _ => match random.below(8) {
                     0 => random.next() & ring.mask,
                     1..4 => pattern(i),
+                    _ if self.bank.class.elements() == 2 => self.within_window(lambda(i), random),
                     _ => {
                         let z = random.next() >> random.below(64) & ring.mask;
                         if self.model == Model::Plain { z } else { ring.unzigzag(z, pattern(i)) }
@@ -259,8 +265,10 @@ impl Case {
                 },
             })
             .collect();
-        // The elements with steps of their own: place, lane.
-        let mut coded: Vec<(usize, usize)> = (0..count).filter(|&i| !zero(i)).map(|i| (i, i % lanes)).collect();
+        // The elements with steps of their own, or the first ones of pairs: place, lane.
+        let each = self.bank.class.elements();
+        let steps_of = (0..count).step_by(each).filter(|&i| !zero(i));
+        let mut coded: Vec<(usize, usize)> = steps_of.map(|i| (i, i / each % lanes)).collect();
         if self.model == Model::Mask {
             let map = TableMap::new(&self.bank.mask_thresholds);
             for group in 0..count.div_ceil(8) {
@@ -281,6 +289,10 @@ impl Case {
             TokenClass::Plain(form) => PlainTokens::new(self.element, self.shift, form),
             _ => None,
         };
+        let pairs = match self.bank.class {
+            TokenClass::Pairs(form) => PairTokens::new(self.element, self.shift, form),
+            _ => None,
+        };
         let mut at = 0;
         while at < coded.len() {
             // A row ends where the lane number falls.
@@ -291,6 +303,9 @@ impl Case {
                 let (token, raw, bits) = if let Some(plain) = plain {
                     let (token, raw) = plain.token(elements[i], lambda);
                     (token, raw, plain.raw_bits(token))
+                } else if let Some(pairs) = pairs {
+                    let (token, raw) = pairs.token([elements[i], elements[(i + 1).min(count - 1)]], lambda);
+                    (token, raw, pairs.raw_bits(token))
                 } else {
                     let z = match (self.model, self.element.class()) {
                         (Model::Plain, Class::Signed) if width > 1 => zigzag(elements[i], ring.bits),
@@ -319,6 +334,20 @@ impl Case {
         let content = elements.iter().flat_map(|u| (u << self.shift).to_le_bytes()[..width].to_vec()).collect();
         self.data = data;
         content
+    }
+
+    /// A pattern whose exponent is within the window of pairs, where the type has it.
+    fn within_window(&self, lambda: i32, random: &mut Random) -> u64 {
+        let (TokenClass::Pairs(form), Class::Float { bias, mantissa, exponent }) =
+            (self.bank.class, self.element.class())
+        else {
+            unreachable!("only pairs have such a window");
+        };
+        let e = (lambda >> 2) + bias - i32::from(form.centre) + random.below(form.window.into()) as i32;
+        let e = e.clamp(0, (1 << exponent) - 1) as u64;
+        let mantissa = mantissa - u32::from(self.shift);
+        let low = random.next() & ((1 << mantissa) - 1);
+        random.below(2) << (exponent + mantissa) | e << mantissa | low
     }
 
     fn job<'a>(&'a self, out: &'a mut [u8]) -> Job<'a> {

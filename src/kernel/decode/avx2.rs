@@ -226,6 +226,18 @@ impl Vector for Avx2 {
     }
 
     #[inline(always)]
+    fn zip(self, a: V, b: V) -> [V; 2] {
+        // Unpacking works within 128 bits: the quarters are put in order.
+        let zip = |a, b| {
+            has!({
+                let (low, high) = (_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b));
+                [_mm256_permute2x128_si256::<0x20>(low, high), _mm256_permute2x128_si256::<0x31>(low, high)]
+            })
+        };
+        [zip(a[0], b[0]), zip(a[1], b[1])]
+    }
+
+    #[inline(always)]
     fn any(self, v: V) -> bool {
         let all = has!(_mm256_or_si256(v[0], v[1]));
         has!(_mm256_testz_si256(all, all)) == 0

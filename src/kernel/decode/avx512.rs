@@ -168,6 +168,15 @@ impl Vector for Avx512 {
     }
 
     #[inline(always)]
+    fn zip(self, a: __m512i, b: __m512i) -> [__m512i; 2] {
+        has!({
+            let low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+            let high = _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+            [_mm512_permutex2var_epi32(a, low, b), _mm512_permutex2var_epi32(a, high, b)]
+        })
+    }
+
+    #[inline(always)]
     fn any(self, v: __m512i) -> bool {
         has!(_mm512_test_epi32_mask(v, v)) != 0
     }

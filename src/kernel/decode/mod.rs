@@ -10,6 +10,9 @@ mod avx512;
 mod mask;
 #[cfg(target_arch = "aarch64")]
 mod neon;
+mod pairs;
+
+use std::mem::{Discriminant, discriminant};
 
 use crate::core::bank::{DecodeBank, TokenClass};
 use crate::core::element::ElementType;
@@ -70,6 +73,8 @@ macro_rules! with_shape {
         }
         match ($rows.model, $rows.bank.class) {
             (Model::Plain, TokenClass::Plain(_)) => widths!(run::FLOATS),
+            (Model::Plain, TokenClass::Pairs(_)) if $rows.element.width() == 2 => shape!(run::PAIRS, 2),
+            (Model::Plain, TokenClass::Pairs(_)) => shape!(run::PAIRS, 4),
             (Model::Plain, _) => widths!(run::INTEGERS),
             _ => widths!(run::RESIDUAL),
         }
@@ -127,8 +132,8 @@ pub fn decode_two<'l>(engine: Engine, first: Substream<'_, '_, 'l>, second: Subs
 
 impl Rows<'_> {
     /// Substreams of the same shape run the same code.
-    fn shape(&self) -> (Model, bool, usize) {
-        (self.model, matches!(self.bank.class, TokenClass::Plain(_)), self.element.width())
+    fn shape(&self) -> (Model, Discriminant<TokenClass>, usize) {
+        (self.model, discriminant(&self.bank.class), self.element.width())
     }
 }
 

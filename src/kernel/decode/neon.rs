@@ -223,6 +223,13 @@ impl Vector for Neon {
     }
 
     #[inline(always)]
+    fn zip(self, a: V, b: V) -> [V; 2] {
+        let zip = |i: usize| has!([vzip1q_u32(a[i], b[i]), vzip2q_u32(a[i], b[i])]);
+        let ([a, b], [c, d], [e, f], [g, h]) = (zip(0), zip(1), zip(2), zip(3));
+        [[a, b, c, d], [e, f, g, h]]
+    }
+
+    #[inline(always)]
     fn any(self, v: V) -> bool {
         has!(vmaxvq_u32(vorrq_u32(vorrq_u32(v[0], v[1]), vorrq_u32(v[2], v[3])))) != 0
     }

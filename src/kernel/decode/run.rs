@@ -8,6 +8,7 @@ use crate::core::plain::PlainTokens;
 use crate::core::residual::{Ring, unzigzag};
 use crate::core::token::{ESC, LengthTokens};
 use crate::error::{Error, Result};
+use crate::kernel::decode::pairs::Pairs;
 use crate::kernel::decode::vector::{Task, Vector};
 use crate::kernel::decode::{ROW, Rows, ZERO_BLOCK};
 
@@ -17,6 +18,8 @@ pub(super) const RESIDUAL: u8 = 0;
 pub(super) const INTEGERS: u8 = 1;
 /// Floats without reference.
 pub(super) const FLOATS: u8 = 2;
+/// Pairs of floats without reference.
+pub(super) const PAIRS: u8 = 3;
 
 pub(super) const WORDS_ENDED: &str = "the words end too early";
 pub(super) const OUTSIDE_RING: &str = "a residual outside its ring";
@@ -192,6 +195,23 @@ impl<'a, S: Vector> Coder<'a, S> {
         (low, high)
     }
 
+    /// Raw bits of a row, `count` of at most 64 in every lane: the low and the high halves.
+    #[inline(always)]
+    fn raw_bits_of_all(&mut self, count: u32, window: &[u8; WINDOW], used: &mut usize) -> ([S::V; 2], [S::V; 2]) {
+        let s = self.s;
+        let mut raw = [[s.splat(0); 2]; 2];
+        for pass in 0..4 {
+            if count > 16 * pass {
+                let bits = s.splat((count - 16 * pass).min(16));
+                let words = self.pass([bits; 2], 0, window, used);
+                for (raw, word) in raw[pass as usize / 2].iter_mut().zip(words) {
+                    *raw = if pass % 2 == 0 { word } else { s.or(*raw, s.shl_by::<16>(word)) };
+                }
+            }
+        }
+        (raw[0], raw[1])
+    }
+
     /// Counts a row's words as used; whether they were there.
     #[inline(always)]
     pub(super) fn advance(&mut self, used: usize) -> bool {
@@ -273,6 +293,7 @@ pub(super) struct Constants<S: Vector> {
     escaped_length: S::V,
     usual: S::V,
     narrow: Narrow<S>,
+    pairs: Pairs<S>,
 }
 
 /// The same as thirty-two 16-bit numbers, for elements of at most 16 bits.
@@ -359,6 +380,7 @@ impl<S: Vector> Constants<S> {
                 token_exponent: s.bits_16(sign + top),
                 token_place: s.bits_16(sign),
             },
+            pairs: Pairs::new(s, rows),
         }
     }
 
@@ -403,6 +425,9 @@ struct Run<'a, 'r, S: Vector, const KIND: u8, const W: usize> {
 }
 
 impl<'a, 'r, S: Vector, const KIND: u8, const W: usize> Run<'a, 'r, S, KIND, W> {
+    /// Elements of a row.
+    const ELEMENTS: usize = if KIND == PAIRS { 2 * ROW } else { ROW };
+
     #[inline(always)]
     fn new(
         s: S,
@@ -433,7 +458,7 @@ impl<'a, 'r, S: Vector, const KIND: u8, const W: usize> Run<'a, 'r, S, KIND, W> 
     /// Goes on to the next block with whole rows; whether there is one.
     #[inline(always)]
     fn next_block(&mut self) -> bool {
-        let whole = self.out.len() / W / ROW * ROW;
+        let whole = self.out.len() / W / Self::ELEMENTS * Self::ELEMENTS;
         let length = if self.rows.block == 0 { whole } else { 1 << self.rows.block };
         while let Some(&scale) = self.rows.scales.get(self.block) {
             let start = self.block * length;
@@ -477,7 +502,7 @@ impl<'a, 'r, S: Vector, const KIND: u8, const W: usize> Run<'a, 'r, S, KIND, W> 
         let c = &self.constants;
         let group = &self.rows.bank.elements;
         let mut reference = [s.splat(0); 2];
-        let constant = KIND != RESIDUAL && self.rows.profiles.is_empty();
+        let constant = KIND == PAIRS || (KIND != RESIDUAL && self.rows.profiles.is_empty());
         let offsets = if constant {
             [self.offsets; 2]
         } else if W <= 2 {
@@ -522,6 +547,7 @@ impl<'a, 'r, S: Vector, const KIND: u8, const W: usize> Run<'a, 'r, S, KIND, W> 
         let Looked { window, reference, entries } = looked;
         self.coder.token_step(entries, window, &mut used);
         let bad = match W {
+            _ if KIND == PAIRS => self.pair_row(entries, window, &mut used),
             1 | 2 => self.narrow_row(reference[0], entries, window, &mut used),
             4 => self.row(reference, entries, window, &mut used),
             _ => self.wide_row(entries, window, &mut used),
@@ -531,14 +557,18 @@ impl<'a, 'r, S: Vector, const KIND: u8, const W: usize> Run<'a, 'r, S, KIND, W> 
             return false;
         }
         self.bad = self.coder.s.or(self.bad, bad);
-        self.at += ROW;
+        self.at += Self::ELEMENTS;
         true
     }
 
     /// bias − centre of plain tokens.
     #[inline(always)]
     fn offset(&self) -> i32 {
-        let centre = if let TokenClass::Plain(form) = self.rows.bank.class { form.centre } else { 0 };
+        let centre = match self.rows.bank.class {
+            TokenClass::Plain(form) => form.centre,
+            TokenClass::Pairs(form) => form.centre,
+            _ => 0,
+        };
         let bias = if let Class::Float { bias, .. } = self.rows.element.class() { bias } else { 0 };
         bias - i32::from(centre)
     }
@@ -605,6 +635,46 @@ impl<'a, 'r, S: Vector, const KIND: u8, const W: usize> Run<'a, 'r, S, KIND, W> 
         if let Some([a, b]) = bytes.first_chunk_mut::<128>().map(|row| row.as_chunks_mut::<64>().0) {
             s.store_32(shifted[0], a);
             s.store_32(shifted[1], b);
+        }
+        bad
+    }
+
+    /// A row of pairs of 16- or 32-bit elements; gives bits that must not be there.
+    #[inline(always)]
+    fn pair_row(&mut self, entries: [S::V; 2], window: &[u8; WINDOW], used: &mut usize) -> S::V {
+        let s = self.coder.s;
+        let tokens = [s.and(entries[0], s.splat(0xFF)), s.and(entries[1], s.splat(0xFF))];
+        let escapes = self.constants.pairs.escapes(s, tokens);
+        let (low, high) = if escapes {
+            let bits = tokens.map(|token| self.constants.pairs.bits(s, token));
+            self.coder.raw_bits_64(bits, window, used)
+        } else {
+            let count = self.constants.pairs.count;
+            self.coder.raw_bits_of_all(count, window, used)
+        };
+        let c = &self.constants;
+        let bytes = self.out.get_mut(W * self.at..).unwrap_or(&mut []);
+        let mut places = bytes.as_chunks_mut::<64>().0.iter_mut();
+        let mut bad = s.splat(0);
+        for half in 0..2 {
+            let raw = [low[half], high[half]];
+            let (mut pairs, mut bad_pairs) = c.pairs.patterns::<W>(s, tokens[half], raw, self.plain);
+            if escapes {
+                (pairs, bad_pairs) = c.pairs.escaped(s, tokens[half], raw, (pairs, bad_pairs));
+            }
+            bad = s.or(bad, bad_pairs);
+            let [first, second] = [s.shl(pairs[0], c.shift), s.shl(pairs[1], c.shift)];
+            if W == 2 {
+                if let Some(place) = places.next() {
+                    s.store_32(s.or(first, s.shl_by::<16>(second)), place);
+                }
+            } else {
+                for v in s.zip(first, second) {
+                    if let Some(place) = places.next() {
+                        s.store_32(v, place);
+                    }
+                }
+            }
         }
         bad
     }

@@ -70,6 +70,8 @@ pub(super) trait Vector: Copy {
     fn greater(self, a: Self::V, b: Self::V) -> Self::M;
     /// a where `m`, else b.
     fn select(self, m: Self::M, a: Self::V, b: Self::V) -> Self::V;
+    /// The numbers of both in turn: a's first, b's first, a's second, …
+    fn zip(self, a: Self::V, b: Self::V) -> [Self::V; 2];
     /// Whether any number is not zero.
     fn any(self, v: Self::V) -> bool;
 

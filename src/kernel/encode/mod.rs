@@ -7,6 +7,7 @@ mod distance;
 mod lane;
 mod lengths;
 mod mask;
+mod pairs;
 mod plain;
 mod prefetch;
 mod rans;
@@ -21,6 +22,7 @@ mod avx512;
 
 pub use distance::{Clip, LARGE_UNIT, UNIT, UnitSum, ValueFormat, distances};
 pub use lengths::{LengthKind, Lengths};
+pub use pairs::Pairs;
 pub use plain::Plains;
 pub use prefetch::prefetch;
 pub use rans::Coder;
@@ -64,10 +66,10 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Steps, and the raw bits that go with them in words as wide as the elements; bits above those that the token asks for may be anything.
+/// Steps, and the raw bits that go with them in words as wide as the element or the pair; bits above those that the token asks for may be anything.
 #[derive(Clone, Debug, Default)]
 pub struct Symbols {
-    /// Bytes of an element.
+    /// Bytes of a raw word: those of an element, or of two.
     width: usize,
     /// Steps in use.
     count: usize,
@@ -81,7 +83,7 @@ pub struct Symbols {
 const SLACK: usize = 64;
 
 impl Symbols {
-    /// No symbols, and room for those of `room` elements of `width` bytes.
+    /// No symbols, and room for `room` of them with raw bits in words of `width` bytes.
     pub fn clear(&mut self, width: usize, room: usize) {
         fn grow<T: Copy + Default>(values: &mut Vec<T>, length: usize) {
             if values.len() < length {

@@ -42,14 +42,14 @@ impl<'a> Coder<'a> {
         let (rows, rest) = steps.split_at(whole);
         let (raw_rows, raw_rest) = raws.split(whole);
         self.portable(kernel, table, rest, raw_rest);
-        if self.lanes == LANES && !matches!(raws, Raws::U64(_)) {
+        if self.lanes == LANES {
             let (states, words) = (&mut self.states, self.words.as_mut_slice());
             if let Some(at) = with_avx512!(kernel, usize, rows(states, words, self.at, table, rows, raw_rows)) {
                 self.at = at;
                 return;
             }
             #[cfg(target_arch = "x86_64")]
-            if kernel == Kernel::Avx2 && kernel.available() {
+            if kernel == Kernel::Avx2 && kernel.available() && !matches!(raws, Raws::U64(_)) {
                 // SAFETY: the function asks for no more than the features of `Kernel::Avx2`, which this machine has, as was just seen.
                 #[allow(unsafe_code)]
                 let at = unsafe { super::avx2::rows(states, words, self.at, table, rows, raw_rows) };

@@ -3,6 +3,7 @@
 use super::*;
 use crate::core::bank::TokenClass;
 use crate::core::element::ElementType;
+use crate::core::pairs::{PairForm, PairTokens};
 use crate::core::plain::PlainForm;
 use crate::core::table::FrequencyTable;
 use crate::core::thresholds::Thresholds;
@@ -264,6 +265,47 @@ fn plain_tokens_are_those_of_the_spec_in_every_kernel() {
             for kernel in Kernel::ALL.into_iter().filter(|k| k.available()) {
                 let mut symbols = Symbols::default();
                 plains.symbols(kernel, &case.maps[1], &case.input(false), &case.pieces, &mut symbols);
+                assert_eq!(shown(&symbols, &bits), expected, "{kernel:?} {element:?} {form:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn pair_tokens_are_those_of_the_spec_in_every_kernel() {
+    let mut random = Random(7);
+    for round in 0..300usize {
+        for element in [ElementType::Bf16, ElementType::F16, ElementType::F32] {
+            let width = element.width();
+            let mut case = Case::new(&mut random, width);
+            let count = case.next.len() / width;
+            for piece in &mut case.pieces {
+                piece.start &= !63;
+                piece.length = piece.length.next_multiple_of(64).min(count - piece.start);
+            }
+            case.pieces.dedup_by_key(|piece| piece.start);
+            let shift = random.below(6) as u8 * (round % 2) as u8;
+            let form = PairForm { centre: random.below(80) as u8, window: 1 + random.below(15) as u8 };
+            let Some(pairs) = Pairs::new(element, shift, form) else { panic!("{element:?}") };
+            let Some(tokens) = PairTokens::new(element, shift, form) else { panic!("{element:?}") };
+            let bits = std::array::from_fn(|t| tokens.raw_bits(t as u8) as u8);
+            let mut expected = Vec::new();
+            for piece in &case.pieces {
+                let lambda = piece.scale.clamp(i16::MIN.into(), i16::MAX.into());
+                let element = |i: usize| {
+                    let mut word = [0; 8];
+                    word[..width].copy_from_slice(&case.next[i * width..(i + 1) * width]);
+                    u64::from_le_bytes(word) >> shift
+                };
+                let end = piece.start + piece.length;
+                for i in (piece.start..end).step_by(2) {
+                    let (token, raw) = tokens.token([element(i), element((i + 1).min(end - 1))], lambda);
+                    expected.push((u16::from(case.maps[1].table(lambda)) << 8 | u16::from(token), raw));
+                }
+            }
+            for kernel in Kernel::ALL.into_iter().filter(|k| k.available()) {
+                let mut symbols = Symbols::default();
+                pairs.symbols(kernel, &case.maps[1], &case.input(false), &case.pieces, &mut symbols);
                 assert_eq!(shown(&symbols, &bits), expected, "{kernel:?} {element:?} {form:?}");
             }
         }

@@ -4,12 +4,14 @@
 mod distance;
 mod lengths;
 mod mask;
+mod pairs;
 mod plain;
 mod rans;
 
 pub(super) use distance::distances;
 pub(super) use lengths::lengths;
 pub(super) use mask::masks;
+pub(super) use pairs::pairs;
 pub(super) use plain::plains;
 pub(super) use rans::rows;
 
@@ -41,6 +43,14 @@ fn load16(words: &[u16; 32]) -> __m512i {
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn load32(words: &[u32; 16]) -> __m512i {
+    // SAFETY: the reference is to 64 bytes; the load asks for no alignment.
+    unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
+}
+
+/// 8 words of 64 bits.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn load64(words: &[u64; 8]) -> __m512i {
     // SAFETY: the reference is to 64 bytes; the load asks for no alignment.
     unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
 }

@@ -2,7 +2,7 @@
 
 use core::arch::x86_64::*;
 
-use super::{load16, load32};
+use super::{load16, load32, load64};
 use crate::core::lanes::LANES;
 use crate::kernel::encode::Raws;
 use crate::kernel::encode::table::{CUMULATIVE, FREQUENCY, RAW_BITS, StepTable};
@@ -20,13 +20,10 @@ pub(in super::super) fn rows(
     steps: &[u16],
     raws: Raws<'_>,
 ) -> usize {
-    let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-    let odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
     let (Some(low), Some(high)) = (states.first_chunk::<16>(), states.last_chunk::<16>()) else {
         return at;
     };
-    let (low, high) = (load32(low), load32(high));
-    let mut x: Pair = [_mm512_permutex2var_epi32(low, even, high), _mm512_permutex2var_epi32(low, odd, high)];
+    let mut x: Pair = split(load32(low), load32(high));
     let entries = table.entries();
     let (rows, _) = steps.as_chunks::<LANES>();
     match raws {
@@ -44,23 +41,35 @@ pub(in super::super) fn rows(
         }
         Raws::U32(raws) => {
             let (raws, _) = raws.as_chunks::<LANES>();
-            let limit = _mm512_set1_epi32(16);
             for (steps, raws) in rows.iter().zip(raws).rev() {
                 let chosen = Chosen::new(entries, load16(steps));
                 if let (true, Some(low), Some(high)) = (chosen.any_raw(), raws.first_chunk(), raws.last_chunk()) {
-                    let (low, high) = (load32(low), load32(high));
-                    let raw = [_mm512_permutex2var_epi32(low, even, high), _mm512_permutex2var_epi32(low, odd, high)];
-                    let bits = chosen.raw_bits();
-                    let above = bits.map(|b| _mm512_subs_epu16(b, limit));
-                    if _mm512_test_epi32_mask(_mm512_or_si512(above[0], above[1]), _mm512_set1_epi32(-1)) != 0 {
-                        at = give_raw(&mut x, above, raw.map(|r| _mm512_srli_epi32(r, 16)), words, at);
-                    }
-                    at = give_raw(&mut x, bits.map(|b| _mm512_min_epu32(b, limit)), raw, words, at);
+                    let raw = split(load32(low), load32(high));
+                    at = give_word(&mut x, chosen.raw_bits(), raw, words, at);
                 }
                 at = chosen.take(&mut x, words, at);
             }
         }
-        Raws::None | Raws::U64(_) => {
+        Raws::U64(raws) => {
+            let (raws, _) = raws.as_chunks::<LANES>();
+            let above = _mm512_set1_epi32(32);
+            for (steps, raws) in rows.iter().zip(raws).rev() {
+                let chosen = Chosen::new(entries, load16(steps));
+                if let (true, ([a, b, c, d], _)) = (chosen.any_raw(), raws.as_chunks::<8>()) {
+                    // The lower and the upper words of lanes 0 … 15, then those of lanes 16 … 31.
+                    let (first, second) = (split(load64(a), load64(b)), split(load64(c), load64(d)));
+                    let bits = chosen.raw_bits();
+                    let high = bits.map(|b| _mm512_subs_epu16(b, above));
+                    if any(high) {
+                        at = give_word(&mut x, high, split(first[1], second[1]), words, at);
+                    }
+                    let low = bits.map(|b| _mm512_min_epu32(b, above));
+                    at = give_word(&mut x, low, split(first[0], second[0]), words, at);
+                }
+                at = chosen.take(&mut x, words, at);
+            }
+        }
+        Raws::None => {
             for steps in rows.iter().rev() {
                 at = Chosen::new(entries, load16(steps)).take(&mut x, words, at);
             }
@@ -71,6 +80,23 @@ pub(in super::super) fn rows(
     super::store32(states, 0, _mm512_permutex2var_epi32(x[0], first, x[1]));
     super::store32(states, 16, _mm512_permutex2var_epi32(x[0], second, x[1]));
     at
+}
+
+/// The even and the odd 32-bit numbers of two vectors.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn split(low: __m512i, high: __m512i) -> Pair {
+    let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    let odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+    [_mm512_permutex2var_epi32(low, even, high), _mm512_permutex2var_epi32(low, odd, high)]
+}
+
+/// Whether any number is not zero.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn any(v: Pair) -> bool {
+    let v = _mm512_or_si512(v[0], v[1]);
+    _mm512_test_epi32_mask(v, v) != 0
 }
 
 /// Gives out words of the lanes that are over their limits, lane 0's lowest; then these lanes without them, and where the words begin.
@@ -104,6 +130,18 @@ fn give_raw(x: &mut Pair, bits: Pair, raw: Pair, words: &mut [u8], at: usize) ->
         x[k] = _mm512_ternarylogic_epi32::<0xF4>(_mm512_sllv_epi32(kept[k], bits[k]), raw[k], value);
     }
     at
+}
+
+/// The raw bits that are in a word of 32: `bits` (0…32) of each lane, the upper 16 in a pass of their own where there are any.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi2,popcnt")]
+fn give_word(x: &mut Pair, bits: Pair, raw: Pair, words: &mut [u8], mut at: usize) -> usize {
+    let limit = _mm512_set1_epi32(16);
+    let above = bits.map(|b| _mm512_subs_epu16(b, limit));
+    if any(above) {
+        at = give_raw(x, above, raw.map(|r| _mm512_srli_epi32(r, 16)), words, at);
+    }
+    give_raw(x, bits.map(|b| _mm512_min_epu32(b, limit)), raw, words, at)
 }
 
 /// Entries of a row of steps: those of lanes 4j, 4j + 1, 4j + 2, 4j + 3.
