@@ -20,6 +20,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
+use memmap2::MmapMut;
 use ulpack::{BankFile, Decoder, DecoderOptions, ElementType, Encoder, EncoderOptions, Level, Reference, Typing};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -63,8 +64,9 @@ struct Job {
     content: Arc<[u8]>,
     reference: Option<Arc<[u8]>>,
     bank: Option<Arc<BankFile>>,
-    /// What the last `encode` made.
-    coded: Vec<u8>,
+    /// What the last `encode` made: the first bytes of this memory.
+    coded: Option<MmapMut>,
+    length: usize,
 }
 
 impl Job {
@@ -73,19 +75,23 @@ impl Job {
     }
 
     fn encode(&mut self) -> Result<(Cost, usize)> {
-        self.coded = Vec::new();
+        self.coded = None;
         let mut options = EncoderOptions::default();
         options.typing = Typing::Fixed(self.element);
         options.level = self.level;
         options.threads = 1;
         options.bank = self.bank.clone();
         let clock = Clock::start();
-        let mut encoder = Encoder::new(Vec::new(), options, self.references())?;
+        // A stream is hardly longer than its content.
+        let room = self.content.len() + self.content.len() / 64 + (1 << 16);
+        let mut coded = memory(room)?;
+        let mut encoder = Encoder::new(&mut coded[..], options, self.references())?;
         encoder.write_all(&self.content)?;
-        let (coded, _) = encoder.finish()?;
+        let (rest, _) = encoder.finish()?;
+        self.length = room - rest.len();
         let cost = clock.stop();
-        self.coded = coded;
-        Ok((cost, self.coded.len()))
+        self.coded = Some(coded);
+        Ok((cost, self.length))
     }
 
     fn decode(&self) -> Result<(Cost, usize)> {
@@ -93,7 +99,8 @@ impl Job {
         options.threads = 1;
         let clock = Clock::start();
         let mut content = memory(self.content.len())?;
-        let mut decoder = Decoder::new(self.coded.as_slice(), options, self.references());
+        let coded = self.coded.as_ref().ok_or("nothing encoded")?;
+        let mut decoder = Decoder::new(&coded[..self.length], options, self.references());
         decoder.read_exact(&mut content[..self.content.len()])?;
         if decoder.next_chunk()?.is_some() {
             return Err("the decoded content is longer".into());
@@ -106,9 +113,10 @@ impl Job {
     }
 }
 
-/// Fresh memory such as numpy gives its arrays, in huge pages where the system has them: the peers' results that are arrays lie in such memory too.
-fn memory(length: usize) -> Result<memmap2::MmapMut> {
-    let memory = memmap2::MmapMut::map_anon(length.max(1))?;
+/// Fresh memory such as numpy gives its arrays and the Python package its results, in huge pages where the system has them: the peers' results that are
+/// arrays lie in such memory too.
+fn memory(length: usize) -> Result<MmapMut> {
+    let memory = MmapMut::map_anon(length.max(1))?;
     #[cfg(target_os = "linux")]
     memory.advise(memmap2::Advice::HugePage)?;
     Ok(memory)
@@ -145,7 +153,8 @@ fn read_jobs(text: &str) -> Result<HashMap<String, Job>> {
             content: read(content)?,
             reference: if reference == "-" { None } else { Some(read(reference)?) },
             bank: bank.transpose()?.map(Arc::new),
-            coded: Vec::new(),
+            coded: None,
+            length: 0,
         };
         jobs.insert(name.to_owned(), job);
     }
