@@ -161,6 +161,8 @@ impl<'a> Plan<'a> {
     fn cut(&mut self, expected: u64, max_chunk: usize) {
         let total: usize = self.order.iter().map(|&o| self.span(o).next.len()).sum();
         let target = match expected * 100 / (total as u64).max(1) {
+            // What a chunk costs is little beside the speed of caches that hold it and its reference.
+            0..12 if self.level == Level::Fast => 1 << 19,
             0..4 => 1 << 22,
             4..12 => 1 << 21,
             _ => 1 << 20,
