@@ -7,7 +7,8 @@ use crate::core::element::{Class, ElementType};
 use crate::core::model::Model;
 use crate::core::residual::Ring;
 use crate::core::word::Word;
-use crate::encode::estimate::{Run, base, coding, cost, units, with_statistics};
+use crate::encode::bank::Cover;
+use crate::encode::estimate::{Run, base, coding, cost, exact_cost, units, with_statistics};
 use crate::encode::kind::{KindPlan, trailing_zeros};
 use crate::encode::level::Level;
 use crate::encode::magnitude::{Magnitude, blocks};
@@ -117,7 +118,10 @@ pub fn best_of(
         for &block in lengths.iter().filter(|&&b| model != Model::Mask || b == 0 || b >= 8) {
             first.block = block;
             let base = base(&first, runs, &units);
-            let cost = with_statistics(&first, runs, &units, base, &mut workspace, |s| cost(&first, s, sampled, of));
+            let cost = with_statistics(&first, runs, &units, base, &mut workspace, |s| match level {
+                Level::Small => exact_cost(&first, s, sampled, of, Cover::Counted),
+                _ => cost(&first, s, sampled, of),
+            });
             if best.as_ref().is_none_or(|b| cost < b.2) {
                 best = Some((first, base, cost));
             }
@@ -141,6 +145,25 @@ pub fn narrowed(coding: Coding, base: i16, runs: &[Run]) -> Coding {
         }
     });
     Coding { class: narrow(coding.class, &totals).0, ..coding }
+}
+
+/// The coding for a bank of which samples are counted: with no more plain tokens than are worth one. `None` where such a bank costs too much more.
+#[must_use]
+pub fn for_samples(coding: Coding, base: i16, runs: &[Run], level: Level, of: u64) -> Option<Coding> {
+    /// The part of the cost that it may be.
+    const WORTH_COUNTING: u64 = 1000;
+    let narrow = narrowed(coding, base, runs);
+    // Where residuals have ESC there is nothing to weigh.
+    if level == Level::Fast || coding.escape().is_some() {
+        return Some(narrow);
+    }
+    let mut workspace = Workspace::default();
+    let (units, sampled) = (units(&coding, runs, &workspace), sampled(runs, coding.element));
+    let mut cost = |coding: &Coding, cover| {
+        with_statistics(coding, runs, &units, base, &mut workspace, |s| exact_cost(coding, s, sampled, of, cover))
+    };
+    let counted = cost(&coding, Cover::Counted);
+    (cost(&narrow, Cover::All) <= counted.saturating_add(counted / WORTH_COUNTING)).then_some(narrow)
 }
 
 /// Sets how scales are made of distances.

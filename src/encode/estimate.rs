@@ -4,12 +4,13 @@ use crate::core::bank::TokenClass;
 use crate::core::element::{Class, ElementType};
 use crate::core::model::Model;
 use crate::core::plain::PlainForm;
-use crate::encode::bank::Statistics;
+use crate::encode::bank::{Cover, Statistics, bits, build};
 use crate::encode::histogram::{BINS, Histogram};
 use crate::encode::log2::entropy;
 use crate::encode::magnitude::Units;
 use crate::encode::symbols::{Coding, Elements};
 use crate::encode::workspace::Workspace;
+use crate::limits::MAX_TABLES;
 
 /// λ bins that an estimate takes together: cheaper and less fooled by small samples than single ones.
 const COARSE: usize = 2;
@@ -108,6 +109,15 @@ pub fn cost(coding: &Coding, statistics: &Statistics, sampled: usize, of: u64) -
     let (code, model) = code_and_model(coding, statistics);
     let scaled = u128::from(code) * u128::from(of) / (sampled.max(1) as u128);
     u64::try_from(scaled).unwrap_or(u64::MAX).saturating_add(model)
+}
+
+/// The same with a bank made for the statistics that covers so much, its tables included: dearer to find out, and nearer to what it will be.
+#[must_use]
+pub fn exact_cost(coding: &Coding, statistics: &Statistics, sampled: usize, of: u64, cover: Cover) -> u64 {
+    let (bank, _) = build(statistics, coding, MAX_TABLES, cover);
+    let code = statistics.cost(&bank, coding).unwrap_or(u64::MAX >> 1) + statistics.raw(coding);
+    let scaled = u128::from(code) * u128::from(of) / (sampled.max(1) as u128);
+    u64::try_from(scaled).unwrap_or(u64::MAX).saturating_add(bits(&bank))
 }
 
 fn code_and_model(coding: &Coding, statistics: &Statistics) -> (u64, u64) {

@@ -7,14 +7,13 @@ use crate::core::element::ElementType;
 use crate::core::model::Model;
 use crate::core::pairs::PairTokens;
 use crate::core::plain::PlainTokens;
-use crate::encode::bank::{Cover, Statistics, bits, build, covers};
+use crate::encode::bank::{Cover, Statistics, covers};
 use crate::encode::choose::{MOSTLY_EQUAL, best, equal_eighths, fit_scales, sampled};
 use crate::encode::coding::Coding;
 use crate::encode::estimate::{self, Run};
 use crate::encode::level::Level;
 use crate::encode::pairs::WORTH_SPEED;
 use crate::encode::workspace::Workspace;
-use crate::limits::MAX_TABLES;
 use crate::wire::bank_file::{BankFile, FileBank};
 use crate::wire::built_in;
 
@@ -214,10 +213,9 @@ fn scaled(cost: u64, coding: &Coding, runs: &[Run], of: u64) -> u64 {
 pub fn own_cost(coding: &Coding, runs: &[Run], of: u64, workspace: &mut Workspace) -> u64 {
     /// `Record_Header` and CRC of a Bind record, in units of 2^−16 bits.
     const RECORD: u64 = (16 * 8) << 16;
+    let sampled = sampled(runs, coding.element);
     with_counts(coding, runs, workspace, |statistics| {
-        let (bank, _) = build(statistics, coding, MAX_TABLES, Cover::Counted);
-        let cost = statistics.cost(&bank, coding).unwrap_or(u64::MAX >> 1) + statistics.raw(coding);
-        scaled(cost, coding, runs, of).saturating_add(bits(&bank) + RECORD)
+        estimate::exact_cost(coding, statistics, sampled, of, Cover::Counted) + RECORD
     })
 }
 

@@ -9,7 +9,7 @@ use crate::core::element::ElementType;
 use crate::core::model::Model;
 use crate::encode::bank::Statistics;
 use crate::encode::bind::Coder;
-use crate::encode::choose::{best, estimate, excerpts, narrowed, obvious, sample, shift};
+use crate::encode::choose::{best, estimate, excerpts, for_samples, obvious, sample, shift};
 use crate::encode::chunk::simple;
 use crate::encode::coding::Coding;
 use crate::encode::estimate::{Run, coding};
@@ -104,10 +104,10 @@ impl<'a> Plan<'a> {
                     if estimate < (raw << 16) - (raw << 7) {
                         kind.coding = Some(coding);
                         kind.base = base;
-                        kind.sampling = sampling(level, kind.elements(), &coding, estimate);
-                        if kind.sampling.is_some() {
-                            // The bank will have frequencies for all tokens.
-                            kind.coding = Some(narrowed(coding, base, &runs));
+                        if let Some(length) = sampling(level, kind.elements(), &coding, estimate)
+                            && let Some(coding) = for_samples(coding, base, &runs, level, count)
+                        {
+                            (kind.coding, kind.sampling) = (Some(coding), Some(length));
                         }
                         cost = estimate;
                     }

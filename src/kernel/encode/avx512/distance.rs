@@ -6,6 +6,10 @@ use super::load;
 use crate::kernel::Kernel;
 use crate::kernel::encode::Input;
 use crate::kernel::encode::distance::{Clip, INFINITE, UNIT, UnitSum, ValueFormat, WEIGHTS, portable, smallest};
+use crate::kernel::encode::prefetch;
+
+/// Bytes between the elements that are worked on and those that are asked for.
+const AHEAD: usize = 2048;
 
 const BF16: u8 = 0;
 const F16: u8 = 1;
@@ -80,8 +84,10 @@ fn units<const FORMAT: u8, const ROWS: usize, const CLIP: bool>(
     let mut references = input.reference.chunks_exact(bytes);
     for (unit, next) in input.next.chunks_exact(bytes).enumerate() {
         let reference = references.next();
-        ahead(input.next, unit * bytes, bytes);
-        ahead(input.reference, unit * bytes, bytes);
+        // Mostly this is the first time that they are looked at, and hardware foresees nothing beyond a page.
+        let later = unit * bytes + AHEAD..(unit + 1) * bytes + AHEAD;
+        prefetch(input.next.get(later.clone()).unwrap_or(&[]));
+        prefetch(input.reference.get(later).unwrap_or(&[]));
         let mut distances = [[_mm512_setzero_si512(); 2]; ROWS];
         let mut differ = _mm512_setzero_si512();
         let mut top = _mm512_setzero_si512();
@@ -147,20 +153,6 @@ fn units<const FORMAT: u8, const ROWS: usize, const CLIP: bool>(
             profiles: input.profiles.get(whole * ROWS * UNIT..).unwrap_or(&[]),
         };
         portable(Kernel::Avx2, format, shift, ROWS > 1, clip, &rest, out);
-    }
-}
-
-/// Asks for the bytes that come some units later: mostly this is the first time that they are looked at, and hardware foresees nothing beyond a page.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn ahead(bytes: &[u8], at: usize, count: usize) {
-    /// Bytes of a cache line.
-    const LINE: usize = 64;
-    /// How far ahead, in bytes.
-    const AHEAD: usize = 2048;
-    for line in (at + AHEAD..at + AHEAD + count).step_by(LINE) {
-        // SAFETY: a prefetch reads nothing that the program could see, and asks for no valid address.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(bytes.as_ptr().wrapping_add(line).cast()) }
     }
 }
 
