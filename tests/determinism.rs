@@ -197,7 +197,8 @@ fn ways(bytes: &[u8]) -> [(&'static str, Reference); 4] {
 /// A stream without its Reference records of the sampled form, which a pipe cannot give, and the End that counts them.
 fn without_samples(stream: &[u8]) -> Vec<Vec<u8>> {
     let (header, mut records) = split(stream);
-    records.retain(|r| !(r.kind == 2 && r.bytes[1] == 0));
+    // The Index tells where records are, these among them.
+    records.retain(|r| !(r.kind == 2 && r.bytes[1] == 0) && r.kind != 0x81);
     assert_eq!(records.pop().map(|r| r.kind), Some(6));
     std::iter::once(header).chain(records.into_iter().map(|r| r.bytes)).collect()
 }
