@@ -11,7 +11,7 @@ use crate::encode::bank::Cover;
 use crate::encode::estimate::{Run, base, coding, cost, exact_cost, units, with_statistics};
 use crate::encode::kind::{KindPlan, trailing_zeros};
 use crate::encode::level::Level;
-use crate::encode::magnitude::{Magnitude, blocks};
+use crate::encode::magnitude::{Magnitude, Units, blocks};
 use crate::encode::narrow::narrow;
 use crate::encode::symbols::Coding;
 use crate::encode::workspace::Workspace;
@@ -130,16 +130,14 @@ pub fn best_of(
     best.unwrap_or((fitted, 0, u64::MAX))
 }
 
-/// The coding with no more exponents than are worth tokens, as a sample has it.
+/// The coding with no more exponents than are worth tokens, as a sample has it; `units`: those of the runs.
 #[must_use]
-pub fn narrowed(coding: Coding, base: i16, runs: &[Run]) -> Coding {
+pub fn narrowed(coding: Coding, base: i16, runs: &[Run], units: &[Units], workspace: &mut Workspace) -> Coding {
     if !matches!(coding.class, TokenClass::Plain(_) | TokenClass::Pairs(_)) {
         return coding;
     }
-    let mut workspace = Workspace::default();
-    let units = units(&coding, runs, &workspace);
     let mut totals = [0u64; 256];
-    with_statistics(&coding, runs, &units, base, &mut workspace, |statistics| {
+    with_statistics(&coding, runs, units, base, workspace, |statistics| {
         for (_, counts) in statistics.elements.bins() {
             totals.iter_mut().zip(counts).for_each(|(total, &count)| *total += u64::from(count));
         }
@@ -152,13 +150,16 @@ pub fn narrowed(coding: Coding, base: i16, runs: &[Run]) -> Coding {
 pub fn for_samples(coding: Coding, base: i16, runs: &[Run], level: Level, of: u64) -> Option<Coding> {
     /// The part of the cost that it may be.
     const WORTH_COUNTING: u64 = 1000;
-    let narrow = narrowed(coding, base, runs);
     // Where residuals have ESC there is nothing to weigh.
-    if level == Level::Fast || coding.escape().is_some() {
-        return Some(narrow);
+    if coding.escape().is_some() {
+        return Some(coding);
     }
     let mut workspace = Workspace::default();
     let (units, sampled) = (units(&coding, runs, &workspace), sampled(runs, coding.element));
+    let narrow = narrowed(coding, base, runs, &units, &mut workspace);
+    if level == Level::Fast {
+        return Some(narrow);
+    }
     let mut cost = |coding: &Coding, cover| {
         with_statistics(coding, runs, &units, base, &mut workspace, |s| exact_cost(coding, s, sampled, of, cover))
     };

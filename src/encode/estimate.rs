@@ -107,8 +107,13 @@ pub fn estimate(coding: &Coding, runs: &[Run], of: u64, workspace: &mut Workspac
 #[must_use]
 pub fn cost(coding: &Coding, statistics: &Statistics, sampled: usize, of: u64) -> u64 {
     let (code, model) = code_and_model(coding, statistics);
-    let scaled = u128::from(code) * u128::from(of) / (sampled.max(1) as u128);
-    u64::try_from(scaled).unwrap_or(u64::MAX).saturating_add(model)
+    scaled(code, sampled, of).saturating_add(model)
+}
+
+/// What `of` elements cost where those sampled cost `code`.
+#[must_use]
+pub fn scaled(code: u64, sampled: usize, of: u64) -> u64 {
+    u64::try_from(u128::from(code) * u128::from(of) / (sampled.max(1) as u128)).unwrap_or(u64::MAX)
 }
 
 /// The same with a bank made for the statistics that covers so much, its tables included: dearer to find out, and nearer to what it will be.
@@ -116,8 +121,7 @@ pub fn cost(coding: &Coding, statistics: &Statistics, sampled: usize, of: u64) -
 pub fn exact_cost(coding: &Coding, statistics: &Statistics, sampled: usize, of: u64, cover: Cover) -> u64 {
     let (bank, _) = build(statistics, coding, MAX_TABLES, cover);
     let code = statistics.cost(&bank, coding).unwrap_or(u64::MAX >> 1) + statistics.raw(coding);
-    let scaled = u128::from(code) * u128::from(of) / (sampled.max(1) as u128);
-    u64::try_from(scaled).unwrap_or(u64::MAX).saturating_add(bits(&bank))
+    scaled(code, sampled, of).saturating_add(bits(&bank))
 }
 
 fn code_and_model(coding: &Coding, statistics: &Statistics) -> (u64, u64) {

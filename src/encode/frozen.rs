@@ -10,7 +10,7 @@ use crate::core::plain::PlainTokens;
 use crate::encode::bank::{Cover, Statistics, covers};
 use crate::encode::choose::{MOSTLY_EQUAL, best, equal_eighths, fit_scales, sampled};
 use crate::encode::coding::Coding;
-use crate::encode::estimate::{self, Run};
+use crate::encode::estimate::{self, Run, scaled};
 use crate::encode::level::Level;
 use crate::encode::pairs::WORTH_SPEED;
 use crate::encode::workspace::Workspace;
@@ -133,7 +133,7 @@ impl Frozen {
                 let raw = statistics.raw(coding);
                 for (cost, choice) in costs.iter_mut().zip(choices).filter(|(_, choice)| choice.coding == *coding) {
                     let coded = self.bank(choice.origin).and_then(|bank| statistics.cost(bank, coding));
-                    *cost = coded.map_or(u64::MAX, |coded| scaled(coded + raw, coding, runs, of));
+                    *cost = coded.map_or(u64::MAX, |coded| scaled(coded + raw, sampled(runs, coding.element), of));
                 }
             });
         }
@@ -201,11 +201,6 @@ fn with_counts<T>(coding: &Coding, runs: &[Run], workspace: &mut Workspace, f: i
     let units = estimate::units(coding, runs, workspace);
     let base = estimate::base(coding, runs, &units);
     estimate::with_statistics(coding, runs, &units, base, workspace, f)
-}
-
-fn scaled(cost: u64, coding: &Coding, runs: &[Run], of: u64) -> u64 {
-    let sampled = sampled(runs, coding.element).max(1) as u128;
-    u64::try_from(u128::from(cost) * u128::from(of) / sampled).unwrap_or(u64::MAX)
 }
 
 /// Cost of `of` elements like the sample with a bank made for them, in units of 2^−16 bits.

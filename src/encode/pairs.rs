@@ -3,16 +3,16 @@
 use crate::core::bank::TokenClass;
 use crate::core::model::Model;
 use crate::core::pairs::{MAX_WINDOW, PairForm};
-use crate::encode::bank::{Cover, bits, build};
+use crate::encode::bank::{Cover, Statistics};
 use crate::encode::choose::{narrowed, sample, sampled};
 use crate::encode::coding::Coding;
-use crate::encode::estimate::{Run, base, coding, units, with_statistics};
+use crate::encode::estimate::{Run, base, coding, exact_cost, units, with_statistics};
 use crate::encode::kind::KindPlan;
 use crate::encode::level::Level;
 use crate::encode::plan::sampling;
 use crate::encode::slots::Slots;
 use crate::encode::workspace::Workspace;
-use crate::limits::{MAX_TABLES, MIN_PAIR_BLOCK};
+use crate::limits::MIN_PAIR_BLOCK;
 
 /// A part of the cost that pairs may take more than single elements.
 pub const WORTH_SPEED: u64 = 100;
@@ -59,13 +59,8 @@ fn judge(single: &Coding, runs: &[Run], of: usize) -> Option<(Coding, i16, u64)>
     let wide = paired(&Coding { block: BLOCK, ..*single })?;
     let units = units(&wide, runs, &workspace);
     let base = base(&wide, runs, &units);
-    let coding = narrowed(wide, base, runs);
-    with_statistics(&coding, runs, &units, base, &mut workspace, |statistics| {
-        // As fast levels make banks: of a sample.
-        let (bank, _) = build(statistics, &coding, MAX_TABLES, Cover::All);
-        let of_sample = u128::from(statistics.cost(&bank, &coding)? + statistics.raw(&coding));
-        let scaled = of_sample * of as u128 / sampled(runs, coding.element).max(1) as u128;
-        let cost = u64::try_from(scaled).unwrap_or(u64::MAX).saturating_add(bits(&bank));
-        Some((coding, base, cost))
-    })
+    let coding = narrowed(wide, base, runs, &units, &mut workspace);
+    // As fast levels make banks: of a sample.
+    let price = |s: &Statistics| exact_cost(&coding, s, sampled(runs, coding.element), of as u64, Cover::All);
+    Some((coding, base, with_statistics(&coding, runs, &units, base, &mut workspace, price)))
 }

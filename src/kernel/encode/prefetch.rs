@@ -1,4 +1,4 @@
-//! Bytes that will be needed soon: the walk over tiles goes backwards, which hardware does not foresee across pages.
+//! Bytes that will be needed soon: hardware foresees nothing across pages, least of all on the walk over tiles, which goes backwards.
 
 /// Bytes of a cache line.
 #[cfg(target_arch = "x86_64")]
