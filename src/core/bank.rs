@@ -129,12 +129,12 @@ impl DecodeGroup {
         &self.entries
     }
 
-    /// Index in [`Self::entries`] of the first entry of the table that serves λ.
+    /// λ − base in 0…255, which leads to the table that serves λ.
     #[inline(always)]
     #[must_use]
-    #[allow(clippy::cast_sign_loss)]
-    pub fn first(&self, lambda: i32) -> usize {
-        self.offsets[(lambda - self.base).clamp(0, 255) as usize] as usize
+    #[allow(clippy::cast_sign_loss, clippy::cast_possible_truncation)]
+    pub fn index(&self, lambda: i32) -> u8 {
+        (lambda - self.base).clamp(0, 255) as u8
     }
 }
 
@@ -143,8 +143,8 @@ impl DecodeGroup {
 pub struct DecodeBank {
     /// Meaning of the element symbols.
     pub class: TokenClass,
-    /// Decoder of the scale symbols, 4096 entries; empty without.
-    pub scale: Vec<DecodeEntry>,
+    /// The table of the scale symbols.
+    pub scale: DecodeGroup,
     /// Mask tables.
     pub masks: DecodeGroup,
     /// Element tables.
@@ -155,14 +155,9 @@ impl DecodeBank {
     /// Builds the decoders of a bank.
     #[must_use]
     pub fn new(bank: &Bank) -> Self {
-        let mut scale = Vec::new();
-        if let Some(table) = &bank.scale {
-            scale = vec![0; TOTAL as usize];
-            fill_decode_table(table, &mut scale);
-        }
         Self {
             class: bank.class,
-            scale,
+            scale: DecodeGroup::new(&Thresholds::default(), bank.scale.as_slice()),
             masks: DecodeGroup::new(&bank.mask_thresholds, &bank.masks),
             elements: DecodeGroup::new(&bank.element_thresholds, &bank.elements),
         }

@@ -1,6 +1,7 @@
 //! λ, the expected length of what is still to be coded, in quarter bits (spec §10.1).
 
 use crate::core::element::{Class, ElementType};
+use crate::core::word::Word;
 
 /// The λ contribution of reference exponents.
 #[derive(Clone, Copy, Debug)]
@@ -23,13 +24,26 @@ impl ExponentTerm {
         Some(Self { mantissa, mask: (1 << exponent) - 1, offset: 4 * (bias + mantissa as i32) })
     }
 
-    /// −4 · (max(E, 1) − bias − m') of a reference pattern of w' bits.
+    /// What λ has besides −4 · max(E, 1).
+    #[must_use]
+    pub fn offset(self) -> i32 {
+        self.offset
+    }
+
+    /// 4 · max(E, 1) of a reference pattern of w' bits.
     #[inline(always)]
     #[must_use]
     #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)]
-    pub fn of(self, reference: u64) -> i32 {
-        let e = ((reference >> self.mantissa) & self.mask).max(1) as i32;
-        self.offset - 4 * e
+    pub fn quarters<W: Word>(self, reference: W) -> i16 {
+        let e = (reference >> self.mantissa).low() as u16 & self.mask as u16;
+        4 * e.max(1) as i16
+    }
+
+    /// −4 · (max(E, 1) − bias − m') of a reference pattern of w' bits.
+    #[inline(always)]
+    #[must_use]
+    pub fn of<W: Word>(self, reference: W) -> i32 {
+        self.offset - i32::from(self.quarters(reference))
     }
 }
 

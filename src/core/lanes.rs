@@ -1,6 +1,8 @@
 //! The rANS lanes of a substream, decoding side (spec §11; Duda's construction, Giesen's interleaving).
 
-use crate::core::table::{DecodeEntry, FREQUENCY_BITS};
+use crate::core::bank::DecodeGroup;
+use crate::core::table::FREQUENCY_BITS;
+use crate::core::word::Word;
 use crate::error::{Error, Result};
 
 /// States are at least this, 2^16, between steps.
@@ -50,48 +52,27 @@ impl<'a> Lanes<'a> {
         (&mut self.states, &mut self.words)
     }
 
-    /// Token steps of a row of `symbols.len()` lanes, each refilled: lane i with the 4096 of `entries` from number `first(i)` on.
+    /// Token steps of a row of `count` lanes, each refilled: lane i with the table of λ − base = `index[i]`.
     ///
     /// # Errors
     /// ULP-ENT-03.
-    #[inline(always)]
     pub fn symbols(
         &mut self,
-        entries: &[DecodeEntry],
-        symbols: &mut [u8],
-        mut first: impl FnMut(usize) -> usize,
+        group: &DecodeGroup,
+        index: &[u8; LANES],
+        count: usize,
+        symbols: &mut [u8; LANES],
     ) -> Result<()> {
         let mut end = [0; 2 * LANES];
-        // A copy, so that the states can change.
-        let words = *self.next_words(&mut end);
-        let mut taken = 0;
-        for (lane, (x, symbol)) in self.states.iter_mut().zip(symbols).enumerate() {
-            let entry = entries.get(first(lane) + (*x & 0xFFF) as usize).copied().unwrap_or(0);
-            let frequency = (entry >> 20) + 1;
-            let next = frequency.wrapping_mul(*x >> FREQUENCY_BITS).wrapping_add((entry >> 8) & 0xFFF);
-            *x = refilled(next, &words, &mut taken);
-            #[allow(clippy::cast_possible_truncation)]
-            {
-                *symbol = entry as u8;
-            }
-        }
+        let words = next_words(self.words, self.used, &mut end);
+        let taken = if count == LANES {
+            // The usual case, in which the compiler knows the number.
+            token_steps(group, self.states.iter_mut().zip(index).zip(symbols), words)
+        } else {
+            token_steps(group, self.states.iter_mut().zip(index).zip(symbols).take(count), words)
+        };
         self.used += 2 * taken;
         self.check()
-    }
-
-    /// The next words, as many as there are lanes; zeros where there are no more, for which `end` is there.
-    #[inline(always)]
-    fn next_words<'w>(&'w self, end: &'w mut [u8; 2 * LANES]) -> &'w [[u8; 2]; LANES] {
-        let left = self.words.get(self.used..).unwrap_or(&[]);
-        let bytes = match left.first_chunk() {
-            Some(bytes) => bytes,
-            None => {
-                end.iter_mut().zip(left).for_each(|(end, left)| *end = *left);
-                end
-            }
-        };
-        let (words, _) = bytes.as_chunks();
-        words.first_chunk().unwrap_or(&[[0; 2]; LANES])
     }
 
     /// Checks that there were words for all refills so far.
@@ -100,37 +81,23 @@ impl<'a> Lanes<'a> {
         if self.used > self.words.len() { Err(Error::Entropy("the words end too early")) } else { Ok(()) }
     }
 
-    /// Raw-bit passes of a row: `bits[lane]` bits each (0…64) into `raw[lane]`; lanes from `bits.len()` on take none.
+    /// Raw-bit passes of a row: `bits[lane]` bits each (0…64, and no more than `R` has) into `raw[lane]`. Lanes that are not there take none.
     ///
     /// # Errors
     /// ULP-ENT-03.
-    #[inline(always)]
-    pub fn raw_bits(&mut self, bits: &[u32], raw: &mut [u64; LANES]) -> Result<()> {
-        let most = bits.iter().copied().max().unwrap_or(0);
-        if most == 0 {
-            return Ok(());
-        }
-        if most <= 16 {
-            let mut end = [0; 2 * LANES];
-            let words = *self.next_words(&mut end);
-            let mut taken = 0;
-            for ((x, &bits), raw) in self.states.iter_mut().zip(bits).zip(raw.iter_mut()) {
-                *raw = u64::from(*x & ((1 << (bits & 31)) - 1));
-                *x = refilled(*x >> (bits & 31), &words, &mut taken);
-            }
-            self.used += 2 * taken;
-            return self.check();
-        }
+    pub fn raw_bits<R: Word>(&mut self, bits: &[u8; LANES], raw: &mut [R; LANES]) -> Result<()> {
+        let most = bits.iter().copied().fold(0, u8::max);
         let mut done = 0;
         while done < most {
             let mut end = [0; 2 * LANES];
-            // A copy, so that the states can change.
-            let words = *self.next_words(&mut end);
+            let words = next_words(self.words, self.used, &mut end);
             let mut taken = 0;
-            for ((x, &bits), raw) in self.states.iter_mut().zip(bits).zip(raw.iter_mut()) {
-                let take = bits.saturating_sub(done).min(16);
-                *raw |= u64::from(*x & ((1 << take) - 1)) << (done & 63);
-                *x = refilled(*x >> take, &words, &mut taken);
+            let take = bits.map(|bits| bits.saturating_sub(done).min(16));
+            for ((x, &take), raw) in self.states.iter_mut().zip(&take).zip(raw.iter_mut()) {
+                let rest = *x >> (take & 31);
+                let low = R::of(*x ^ (rest << (take & 31)));
+                *raw = if done == 0 { low } else { *raw | low << (u32::from(done) & (R::BITS - 1)) };
+                *x = refilled(rest, words, &mut taken);
             }
             self.used += 2 * taken;
             self.check()?;
@@ -152,6 +119,46 @@ impl<'a> Lanes<'a> {
         }
         Ok(())
     }
+}
+
+/// The next of the `words`, as many as there are lanes; zeros where there are no more, for which `end` is there.
+#[inline(always)]
+fn next_words<'w>(words: &'w [u8], used: usize, end: &'w mut [u8; 2 * LANES]) -> &'w [[u8; 2]; LANES] {
+    let left = words.get(used..).unwrap_or(&[]);
+    let bytes = match left.first_chunk() {
+        Some(bytes) => bytes,
+        None => {
+            end.iter_mut().zip(left).for_each(|(end, left)| *end = *left);
+            end
+        }
+    };
+    let (words, _) = bytes.as_chunks();
+    words.first_chunk().unwrap_or(&[[0; 2]; LANES])
+}
+
+/// Token steps of lanes: state, λ − base, symbol each. Returns how many words they took.
+#[inline(always)]
+fn token_steps<'a>(
+    group: &DecodeGroup,
+    lanes: impl Iterator<Item = ((&'a mut u32, &'a u8), &'a mut u8)>,
+    words: &[[u8; 2]; LANES],
+) -> usize {
+    let (offsets, entries) = (group.offsets(), group.entries());
+    let mut taken = 0;
+    for ((x, &index), symbol) in lanes {
+        let at = offsets[usize::from(index)] + (*x & 0xFFF);
+        // It is there, by what `DecodeGroup` holds to.
+        let Some(&entry) = entries.get(at as usize) else { break };
+        // frequency · high + bias, where the entry has frequency − 1.
+        let high = *x >> FREQUENCY_BITS;
+        let next = (entry >> 20).wrapping_mul(high).wrapping_add(high + ((entry >> 8) & 0xFFF));
+        *x = refilled(next, words, &mut taken);
+        #[allow(clippy::cast_possible_truncation)]
+        {
+            *symbol = entry as u8;
+        }
+    }
+    taken
 }
 
 /// A state, refilled if it has fallen below 2^16: without a branch, for it is as good as random which ones are.

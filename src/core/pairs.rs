@@ -76,17 +76,28 @@ impl PairTokens {
         2 * if token == ESC { self.bits } else { self.mantissa + 1 }
     }
 
-    /// The patterns of a token and its raw bits, or `None` where an exponent does not exist (ULP-PLN-01).
+    /// The two relative exponents of each token.
+    #[must_use]
+    #[allow(clippy::cast_possible_truncation)]
+    pub fn relative(self) -> [[u8; 2]; 256] {
+        let window = usize::from(self.form.window.max(1));
+        let mut relative = [[0; 2]; 256];
+        for (t, pair) in relative.iter_mut().skip(1).enumerate() {
+            *pair = [(t / window) as u8, (t % window) as u8];
+        }
+        relative
+    }
+
+    /// The patterns of a token, whose `relative` exponents these are, and its raw bits, or `None` where an exponent does not exist (ULP-PLN-01).
     #[inline(always)]
     #[must_use]
     #[allow(clippy::cast_sign_loss)]
-    pub fn patterns(self, token: u8, raw: u64, lambda: i32) -> Option<[u64; 2]> {
+    pub fn patterns(self, token: u8, relative: [u8; 2], raw: u64, lambda: i32) -> Option<[u64; 2]> {
         if token == ESC {
             return Some([raw & ((1 << self.bits) - 1), raw >> self.bits]);
         }
-        let (t, window) = (i32::from(token) - 1, i32::from(self.form.window));
         let offset = self.bias + (lambda >> 2) - i32::from(self.form.centre);
-        let e = [t / window + offset, t % window + offset];
+        let e = relative.map(|r| i32::from(r) + offset);
         let pattern = |e: i32, rest: u64| {
             let sign = (rest >> self.mantissa) & 1;
             (sign << (self.bits - 1)) | ((e as u64) << self.mantissa) | (rest & ((1 << self.mantissa) - 1))
@@ -105,12 +116,13 @@ mod tests {
         for lambda in [-500, -41, 0, 3, 500] {
             for form in [PairForm { centre: 9, window: 15 }, PairForm { centre: 200, window: 1 }] {
                 let tokens = PairTokens::new(ElementType::Bf16, 0, form).unwrap();
+                let relative = tokens.relative();
                 for u in 0..=0xFFFF {
                     for pair in [[u, 0x3F80], [0xBF81, u], [u, u]] {
                         let (token, raw) = tokens.token(pair, lambda);
                         assert!(raw < 1 << tokens.raw_bits(token));
                         assert!(usize::from(token) < form.alphabet());
-                        assert_eq!(tokens.patterns(token, raw, lambda), Some(pair));
+                        assert_eq!(tokens.patterns(token, relative[usize::from(token)], raw, lambda), Some(pair));
                     }
                 }
             }
@@ -120,10 +132,10 @@ mod tests {
     #[test]
     fn exponents_that_do_not_exist_are_refused() {
         let tokens = PairTokens::new(ElementType::F16, 0, PairForm { centre: 0, window: 10 }).unwrap();
-        assert_eq!(tokens.patterns(1, 0, -1000), None);
+        let relative = tokens.relative();
+        let exists = |token: u8, lambda| tokens.patterns(token, relative[usize::from(token)], 0, lambda).is_some();
+        assert!(!exists(1, -1000));
         // λ >> 2 = 15 is the largest exponent; the one after it does not exist.
-        assert!(tokens.patterns(1, 0, 64).is_some());
-        assert_eq!(tokens.patterns(2, 0, 64), None);
-        assert_eq!(tokens.patterns(11, 0, 64), None);
+        assert!(exists(1, 64) && !exists(2, 64) && !exists(11, 64));
     }
 }

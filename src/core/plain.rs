@@ -1,6 +1,7 @@
 //! Tokens of floats without a reference: exponents relative to λ (spec §10.4; `NeuralZip` codes exponents absolutely).
 
 use crate::core::element::{Class, ElementType};
+use crate::core::word::Word;
 
 /// Token of an element that is zero in all bits.
 pub const ZERO: u8 = 0;
@@ -89,30 +90,21 @@ impl PlainTokens {
         }
     }
 
-    /// The pattern of a token and its raw bits, or `None` where its exponent does not exist (ULP-PLN-01).
+    /// The pattern of a token and its raw bits, and whether its exponent exists (ULP-PLN-01). Without branches.
     #[inline(always)]
     #[must_use]
-    #[allow(clippy::cast_sign_loss, clippy::cast_possible_wrap)]
-    pub fn pattern(self, token: u8, raw: u64, lambda: i32) -> Option<u64> {
-        if token <= ESC {
-            return Some(if token == ZERO { 0 } else { raw });
-        }
-        let mut t = u64::from(token) - 2;
-        let sign = if self.form.sign {
-            let sign = t & 1;
-            t >>= 1;
-            sign
-        } else {
-            raw >> self.low
-        };
-        let mut mantissa = raw & ((1 << self.low) - 1);
-        if self.form.top {
-            mantissa |= (t & 1) << self.low;
-            t >>= 1;
-        }
-        let e = t as i32 - i32::from(self.form.centre) + (lambda >> 2) + self.bias;
-        (e >= 0 && e < (1 << self.exponent))
-            .then_some((sign << (self.bits - 1)) | ((e as u64) << self.mantissa) | mantissa)
+    #[allow(clippy::cast_sign_loss)]
+    pub fn pattern<W: Word>(self, token: u8, raw: W, lambda: i32) -> (W, bool) {
+        let (sign_bits, top_bits) = (u32::from(self.form.sign), u32::from(self.form.top));
+        let offset = W::narrow(i64::from((lambda >> 2) + self.bias - i32::from(self.form.centre)) as u64);
+        let t = W::of(u32::from(token)).minus(W::of(2));
+        let sign = if self.form.sign { t & W::of(1) } else { raw >> self.low };
+        let e = (t >> (sign_bits + top_bits)).plus(offset);
+        // The lowest bit of the shifted token is the top mantissa bit where the form has it, else the exponent's: the sum sets both.
+        let mantissa = (raw & !(!W::default() << self.low)) | (t >> sign_bits << self.low);
+        let made = mantissa.plus(offset << self.mantissa) | (sign << (self.bits - 1));
+        let coded = token > ESC;
+        (if coded { made } else { raw }, !coded | (e >> self.exponent == W::default()))
     }
 }
 
@@ -130,7 +122,8 @@ mod tests {
                     let (token, raw) = tokens.token(u, lambda);
                     assert!(raw < 1 << tokens.raw_bits(token));
                     assert!(usize::from(token) < form.alphabet());
-                    assert_eq!(tokens.pattern(token, raw, lambda), Some(u));
+                    assert_eq!(tokens.pattern(token, raw, lambda), (u, true));
+                    assert_eq!(tokens.pattern(token, raw as u16, lambda), (u as u16, true));
                 }
             }
         }
@@ -140,7 +133,7 @@ mod tests {
     fn an_exponent_that_does_not_exist_is_refused() {
         let form = PlainForm { sign: false, top: true, centre: 0, window: 10 };
         let tokens = PlainTokens::new(ElementType::F16, 0, form).unwrap();
-        assert_eq!(tokens.pattern(2, 0, -1000), None);
-        assert_eq!(tokens.pattern(2, 0, 1000), None);
+        assert!(!tokens.pattern(2, 0u64, -1000).1 && !tokens.pattern(2, 0u16, -1000).1);
+        assert!(!tokens.pattern(2, 0u64, 1000).1 && !tokens.pattern(2, 0u16, 1000).1);
     }
 }

@@ -1,6 +1,7 @@
 //! Residuals between ordered integers (spec §10.3; `ULPack` paper, residual; outward sign is ours).
 
 use crate::core::element::{Class, ElementType};
+use crate::core::word::Word;
 
 /// The ring in which residuals of an element type are taken, after `shift` low bits have been dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,10 +49,11 @@ impl Ring {
     /// sign S; else it is v with all bits but S turned.
     #[inline(always)]
     #[must_use]
-    pub fn unzigzag(self, z: u64, reference: u64) -> u64 {
+    pub fn unzigzag<W: Word>(self, z: W, reference: W) -> W {
         let (top, across) = if self.float { (self.top, self.top - 1) } else { (0, 0) };
-        let v = (reference | top).wrapping_add(unzigzag(z)) & self.mask;
-        v ^ (top & !reference) ^ if v & top == 0 { across } else { 0 }
+        let (top, across) = (W::narrow(top), W::narrow(across));
+        let v = (reference | top).plus(unzigzag(z)) & W::narrow(self.mask);
+        v ^ (top & !reference) ^ if v & top == W::default() { across } else { W::default() }
     }
 
     /// The pattern's place in value order.
@@ -69,11 +71,11 @@ pub fn zigzag(o: u64, bits: u32) -> u64 {
     (((signed << 1) ^ (signed >> 63)) as u64) & (u64::MAX >> (64 - bits))
 }
 
-/// The number of a zigzag, as a 64-bit two's complement pattern.
+/// The number of a zigzag, as a two's complement pattern.
 #[inline(always)]
 #[must_use]
-pub fn unzigzag(z: u64) -> u64 {
-    (z >> 1) ^ (z & 1).wrapping_neg()
+pub fn unzigzag<W: Word>(z: W) -> W {
+    (z >> 1) ^ W::default().minus(z & W::of(1))
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Tokens of residuals and integers: sign, length and refinement bits modelled, the rest raw (spec §10.3).
 
+use crate::core::word::Word;
+
 /// The first of the two ESC tokens of class 1, for even z; the other one is for odd z. All bits of z above the lowest follow raw, so that tables need no
 /// frequency for what hardly ever occurs.
 pub const ESC: u8 = 240;
@@ -87,11 +89,17 @@ impl LengthTokens {
 
     /// Raw bits and base of each token, ready for use.
     #[must_use]
-    pub fn table(self) -> LengthTable {
-        let mut table = LengthTable { raw_bits: [0; 256], base: [0; 256] };
+    #[allow(clippy::cast_possible_truncation)]
+    pub fn table<W: Word>(self) -> LengthTable<W> {
+        let mut table = LengthTable { raw_bits: [0; 256], base: [W::default(); 256], largest: 0, escape: 0 };
+        let most = u64::MAX >> (64 - self.bits);
         for ((token, bits), base) in (0..=255).zip(&mut table.raw_bits).zip(&mut table.base) {
-            (*bits, *base) = (self.raw_bits(token), self.base(token));
+            *bits = self.raw_bits(token) as u8;
+            *base = W::narrow(self.base(token));
         }
+        let inside = |&token: &u8| !self.escapes(token) && self.base(token) <= most;
+        table.largest = (0..=255).rev().find(inside).unwrap_or(0);
+        table.escape = if self.escapes(ESC) { ESC } else { 0 };
         table
     }
 
@@ -104,11 +112,25 @@ impl LengthTokens {
 
 /// What [`LengthTokens::raw_bits`] and [`LengthTokens::base`] give for each token.
 #[derive(Clone, Debug)]
-pub struct LengthTable {
+pub struct LengthTable<W> {
     /// Number of raw bits.
-    pub raw_bits: [u32; 256],
+    pub raw_bits: [u8; 256],
     /// The z of the token whose raw bits are zero.
-    pub base: [u64; 256],
+    pub base: [W; 256],
+    /// The largest token, ESC aside, whose z are inside w' bits.
+    largest: u8,
+    /// The first ESC token; 0, which is inside, where there is none.
+    escape: u8,
+}
+
+impl<W> LengthTable<W> {
+    /// Whether any z of the tokens lies outside w' bits.
+    #[inline(always)]
+    #[must_use]
+    pub fn outside<const N: usize>(&self, tokens: &[u8; N]) -> bool {
+        let over = |&token: &u8| (token > self.largest) & (token | 1 != self.escape | 1);
+        tokens.iter().fold(false, |any, token| any | over(token))
+    }
 }
 
 /// The mask of the low `bits` bits, 0…64.

@@ -3,5 +3,6 @@
 pub mod bank_files;
 pub mod chunk;
 pub mod parts;
+mod rows;
 pub mod slots;
 pub mod substream;

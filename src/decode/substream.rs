@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::core::bank::{DecodeBank, TokenClass};
-use crate::core::element::{Class, ElementType};
+use crate::core::element::ElementType;
 use crate::core::lambda::{ExponentTerm, clamp16};
 use crate::core::lanes::{LANES, Lanes};
 use crate::core::model::Model;
@@ -12,6 +12,7 @@ use crate::core::plain::PlainTokens;
 use crate::core::residual::{Ring, unzigzag};
 use crate::core::token::LengthTokens;
 use crate::core::word::Word;
+use crate::decode::rows::Left;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::kernel::decode::{
@@ -138,9 +139,10 @@ impl<'a> Job<'a> {
         let Self { substream, reference, out, .. } = self;
         let Started { mut lanes, scales } = started;
         let width = substream.element.width();
+        let left = Left { scales: &scales, done, reference };
         match substream.model {
             Model::Residual => {
-                with_word!(width, W => substream.residual::<W>(&mut lanes, &scales, done, reference, out))?;
+                with_word!(width, W => substream.residual::<W>(&mut lanes, left, out))?;
                 substream.copy_zero_blocks(&scales, reference, out, width);
             }
             Model::Mask => {
@@ -152,14 +154,14 @@ impl<'a> Job<'a> {
                     TokenClass::Plain(form) => {
                         let tokens = PlainTokens::new(substream.element, substream.shift, form)
                             .ok_or(Error::Field { field: "shift", value: substream.shift.into() })?;
-                        with_word!(width, W => substream.plain_floats::<W>(&mut lanes, &scales, done, tokens, out))?;
+                        with_word!(width, W => substream.plain_floats::<W>(&mut lanes, left, tokens, out))?;
                     }
                     TokenClass::Pairs(form) => {
                         let tokens = PairTokens::new(substream.element, substream.shift, form)
                             .ok_or(Error::Field { field: "shift", value: substream.shift.into() })?;
-                        with_word!(width, W => substream.plain_pairs::<W>(&mut lanes, &scales, done, tokens, out))?;
+                        with_word!(width, W => substream.plain_pairs::<W>(&mut lanes, left, tokens, out))?;
                     }
-                    _ => with_word!(width, W => substream.plain_integers::<W>(&mut lanes, &scales, done, out))?,
+                    _ => with_word!(width, W => substream.plain_integers::<W>(&mut lanes, left, out))?,
                 }
                 substream.clear_zero_blocks(&scales, out, width);
             }
@@ -179,10 +181,9 @@ impl Substream<'_> {
         let mut scales = Vec::with_capacity(blocks);
         while scales.len() < blocks {
             let row = lanes.count().min(blocks - scales.len());
-            let mut symbols = [0u8; LANES];
-            let symbols = &mut symbols[..row];
-            lanes.symbols(&self.bank.scale, symbols, |_| 0)?;
-            for &symbol in symbols.iter() {
+            let mut symbols = [0; LANES];
+            lanes.symbols(&self.bank.scale, &[0; LANES], row, &mut symbols)?;
+            for &symbol in &symbols[..row] {
                 scales.push(if symbol == 0 {
                     ZERO_BLOCK
                 } else {
@@ -197,7 +198,7 @@ impl Substream<'_> {
     }
 
     /// Elements of each block that is not ZERO, from element `done` on: first element, end, scale.
-    fn blocks<'s>(
+    pub(super) fn blocks<'s>(
         &self,
         scales: &'s [i32],
         done: usize,
@@ -225,71 +226,10 @@ impl Substream<'_> {
         })
     }
 
-    /// base(i) of elements `at` and on.
-    #[inline(always)]
-    fn bases(&self, scale: i32, at: usize, bases: &mut [i32; LANES]) {
-        bases.fill(scale);
-        if !self.profiles.is_empty() {
-            for (base, &profile) in bases.iter_mut().zip(self.profiles.get(at..).unwrap_or(&[])) {
-                *base += i32::from(profile);
-            }
-        }
-    }
-
     /// base(i) of the element: scale plus profile.
     #[inline(always)]
     fn base(&self, scale: i32, i: usize) -> i32 {
         scale + self.profiles.get(i).map_or(0, |&p| i32::from(p))
-    }
-
-    fn residual<W: Word>(
-        &self,
-        lanes: &mut Lanes<'_>,
-        scales: &[i32],
-        done: usize,
-        reference: &[u8],
-        out: &mut [u8],
-    ) -> Result<()> {
-        let ring = Ring::new(self.element, self.shift);
-        let term = ExponentTerm::new(self.element, self.shift);
-        let tokens = LengthTokens::new(W::BYTES, self.shift).table();
-        let group = &self.bank.elements;
-        let shift = self.shift;
-        for (start, end, scale) in self.blocks(scales, done, out.len() / W::BYTES) {
-            let mut at = start;
-            while at < end {
-                let row = lanes.count().min(end - at);
-                let mut references = [0u64; LANES];
-                let mut lambdas = [0i32; LANES];
-                let mut symbols = [0u8; LANES];
-                let mut bits = [0u32; LANES];
-                let mut raw = [0u64; LANES];
-                let bytes = reference.get(at * W::BYTES..).unwrap_or(&[]);
-                self.bases(scale, at, &mut lambdas);
-                let each = references.iter_mut().zip(&mut lambdas).zip(bytes.chunks_exact(W::BYTES));
-                for ((reference, lambda), bytes) in each {
-                    *reference = W::load(bytes, 0).wide() >> shift;
-                    *lambda += term.map_or(0, |t| t.of(*reference));
-                }
-                lanes.symbols(group.entries(), &mut symbols[..row], |lane| group.first(lambdas[lane]))?;
-                for (bits, &symbol) in bits.iter_mut().zip(&symbols) {
-                    *bits = tokens.raw_bits[usize::from(symbol)];
-                }
-                lanes.raw_bits(&bits[..row], &mut raw)?;
-                let bytes = out.get_mut(at * W::BYTES..).unwrap_or(&mut []);
-                let mut largest = 0;
-                for (lane, bytes) in bytes.chunks_exact_mut(W::BYTES).enumerate().take(row) {
-                    let z = tokens.base[usize::from(symbols[lane])].wrapping_add(raw[lane] << 1);
-                    largest = largest.max(z);
-                    W::narrow(ring.unzigzag(z, references[lane]) << shift).store(bytes, 0);
-                }
-                if largest > ring.mask {
-                    return Err(Error::Entropy("a residual outside its ring"));
-                }
-                at += row;
-            }
-        }
-        Ok(())
     }
 
     /// The elements of ZERO blocks equal their references (after the shift).
@@ -359,16 +299,18 @@ impl Substream<'_> {
             let mut at = start;
             while at < end {
                 let row = lanes.count().min((end - at).div_ceil(8));
-                let mut sets = [0u8; LANES];
-                lanes.symbols(self.bank.masks.entries(), &mut sets[..row], |lane| {
+                let mut sets = [0; LANES];
+                let mut index = [0; LANES];
+                for (lane, index) in index[..row].iter_mut().enumerate() {
                     let first = at + 8 * lane;
                     let lambda = |i| {
                         let r = W::load(reference, i).wide() >> self.shift;
                         clamp16(self.base(scale, i) + term.map_or(0, |t| t.of(r)))
                     };
                     let largest = (first..end.min(first + 8)).map(lambda).max();
-                    self.bank.masks.first(largest.unwrap_or(0))
-                })?;
+                    *index = self.bank.masks.index(largest.unwrap_or(0));
+                }
+                lanes.symbols(&self.bank.masks, &index, row, &mut sets)?;
                 for (lane, &set) in sets[..row].iter().enumerate() {
                     let first = at + 8 * lane;
                     let length = 8.min(end - first);
@@ -393,155 +335,34 @@ impl Substream<'_> {
         &self,
         lanes: &mut Lanes<'_>,
         scales: &[i32],
-        reference: &[u8],
+        reference_bytes: &[u8],
         changed: &[u32],
         out: &mut [u8],
     ) -> Result<()> {
         let ring = Ring::new(self.element, self.shift);
         let term = ExponentTerm::new(self.element, self.shift);
-        let tokens = LengthTokens::new(W::BYTES, self.shift).table();
+        let tokens = LengthTokens::new(W::BYTES, self.shift).table::<W>();
+        let group = &self.bank.elements;
         for row in changed.chunks(lanes.count()) {
-            let mut references = [0u64; LANES];
-            let mut symbols = [0u8; LANES];
-            let mut bits = [0u32; LANES];
-            let mut raw = [0u64; LANES];
-            let group = &self.bank.elements;
-            lanes.symbols(group.entries(), &mut symbols[..row.len()], |lane| {
-                let i = row[lane] as usize;
+            let mut references = [W::default(); LANES];
+            let mut index = [0; LANES];
+            for ((reference, index), &i) in references.iter_mut().zip(&mut index).zip(row) {
+                let i = i as usize;
                 let block = if self.block == 0 { 0 } else { i >> self.block };
                 let scale = scales.get(block).copied().unwrap_or(0);
-                references[lane] = W::load(reference, i).wide() >> self.shift;
-                group.first(clamp16(self.base(scale, i) + term.map_or(0, |t| t.of(references[lane]))))
-            })?;
-            for (bits, &symbol) in bits.iter_mut().zip(&symbols[..row.len()]) {
-                *bits = tokens.raw_bits[usize::from(symbol)];
+                *reference = W::load(reference_bytes, i) >> self.shift.into();
+                *index = group.index(clamp16(self.base(scale, i) + term.map_or(0, |t| t.of(reference.wide()))));
             }
-            lanes.raw_bits(&bits[..row.len()], &mut raw)?;
+            let mut symbols = [0; LANES];
+            lanes.symbols(group, &index, row.len(), &mut symbols)?;
+            let mut raw = [W::default(); LANES];
+            lanes.raw_bits(&symbols.map(|s| tokens.raw_bits[usize::from(s)]), &mut raw)?;
+            if tokens.outside(&symbols) {
+                return Err(Error::Entropy("a residual outside its ring"));
+            }
             for (lane, &i) in row.iter().enumerate() {
-                let z = tokens.base[usize::from(symbols[lane])].wrapping_add(raw[lane] << 1);
-                if z > ring.mask {
-                    return Err(Error::Entropy("a residual outside its ring"));
-                }
-                W::narrow(ring.unzigzag(z, references[lane]) << self.shift).store(out, i as usize);
-            }
-        }
-        Ok(())
-    }
-
-    fn plain_floats<W: Word>(
-        &self,
-        lanes: &mut Lanes<'_>,
-        scales: &[i32],
-        done: usize,
-        tokens: PlainTokens,
-        out: &mut [u8],
-    ) -> Result<()> {
-        let group = &self.bank.elements;
-        for (start, end, scale) in self.blocks(scales, done, out.len() / W::BYTES) {
-            let mut at = start;
-            while at < end {
-                let row = lanes.count().min(end - at);
-                let mut lambdas = [0i32; LANES];
-                let mut symbols = [0u8; LANES];
-                let mut bits = [0u32; LANES];
-                let mut raw = [0u64; LANES];
-                self.bases(scale, at, &mut lambdas);
-                lanes.symbols(group.entries(), &mut symbols[..row], |lane| group.first(lambdas[lane]))?;
-                for (bits, &symbol) in bits.iter_mut().zip(&symbols) {
-                    *bits = tokens.raw_bits(symbol);
-                }
-                lanes.raw_bits(&bits[..row], &mut raw)?;
-                let bytes = out.get_mut(at * W::BYTES..).unwrap_or(&mut []);
-                for (lane, bytes) in bytes.chunks_exact_mut(W::BYTES).enumerate().take(row) {
-                    let u = tokens
-                        .pattern(symbols[lane], raw[lane], clamp16(lambdas[lane]))
-                        .ok_or(Error::Entropy("an exponent outside its field"))?;
-                    W::narrow(u << self.shift).store(bytes, 0);
-                }
-                at += row;
-            }
-        }
-        Ok(())
-    }
-
-    fn plain_pairs<W: Word>(
-        &self,
-        lanes: &mut Lanes<'_>,
-        scales: &[i32],
-        done: usize,
-        tokens: PairTokens,
-        out: &mut [u8],
-    ) -> Result<()> {
-        let group = &self.bank.elements;
-        for (start, end, scale) in self.blocks(scales, done, out.len() / W::BYTES) {
-            let lambda = clamp16(scale);
-            let first = group.first(lambda);
-            let mut at = start;
-            while at < end {
-                let row = lanes.count().min((end - at).div_ceil(2));
-                let mut symbols = [0u8; LANES];
-                let mut bits = [0u32; LANES];
-                let mut raw = [0u64; LANES];
-                lanes.symbols(group.entries(), &mut symbols[..row], |_| first)?;
-                for (bits, &symbol) in bits.iter_mut().zip(&symbols) {
-                    *bits = tokens.raw_bits(symbol);
-                }
-                lanes.raw_bits(&bits[..row], &mut raw)?;
-                let bytes = out.get_mut(at * W::BYTES..end * W::BYTES).unwrap_or(&mut []);
-                for (lane, bytes) in bytes.chunks_mut(2 * W::BYTES).enumerate().take(row) {
-                    let [a, b] = tokens
-                        .patterns(symbols[lane], raw[lane], lambda)
-                        .ok_or(Error::Entropy("an exponent outside its field"))?;
-                    W::narrow(a << self.shift).store(bytes, 0);
-                    if bytes.len() > W::BYTES {
-                        W::narrow(b << self.shift).store(bytes, 1);
-                    } else if a != b {
-                        return Err(Error::Entropy("a last element that does not equal its copy"));
-                    }
-                }
-                at += 2 * row;
-            }
-        }
-        Ok(())
-    }
-
-    fn plain_integers<W: Word>(
-        &self,
-        lanes: &mut Lanes<'_>,
-        scales: &[i32],
-        done: usize,
-        out: &mut [u8],
-    ) -> Result<()> {
-        let ring = Ring::new(self.element, self.shift);
-        let tokens = LengthTokens::new(W::BYTES, self.shift).table();
-        let signed = self.element.class() == Class::Signed && W::BYTES > 1;
-        let group = &self.bank.elements;
-        for (start, end, scale) in self.blocks(scales, done, out.len() / W::BYTES) {
-            let mut at = start;
-            while at < end {
-                let row = lanes.count().min(end - at);
-                let mut lambdas = [0i32; LANES];
-                let mut symbols = [0u8; LANES];
-                let mut bits = [0u32; LANES];
-                let mut raw = [0u64; LANES];
-                self.bases(scale, at, &mut lambdas);
-                lanes.symbols(group.entries(), &mut symbols[..row], |lane| group.first(lambdas[lane]))?;
-                for (bits, &symbol) in bits.iter_mut().zip(&symbols) {
-                    *bits = tokens.raw_bits[usize::from(symbol)];
-                }
-                lanes.raw_bits(&bits[..row], &mut raw)?;
-                let bytes = out.get_mut(at * W::BYTES..).unwrap_or(&mut []);
-                let mut largest = 0;
-                for (lane, bytes) in bytes.chunks_exact_mut(W::BYTES).enumerate().take(row) {
-                    let z = tokens.base[usize::from(symbols[lane])].wrapping_add(raw[lane] << 1);
-                    largest = largest.max(z);
-                    let u = if signed { unzigzag(z) & ring.mask } else { z };
-                    W::narrow(u << self.shift).store(bytes, 0);
-                }
-                if largest > ring.mask {
-                    return Err(Error::Entropy("an integer outside its ring"));
-                }
-                at += row;
+                let z = tokens.base[usize::from(symbols[lane])].plus(raw[lane] << 1);
+                W::narrow(ring.unzigzag(z.wide(), references[lane].wide()) << self.shift).store(out, i as usize);
             }
         }
         Ok(())

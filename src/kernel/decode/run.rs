@@ -823,9 +823,9 @@ impl<'a, 'r, S: Vector, const KIND: u8, const W: usize> Run<'a, 'r, S, KIND, W> 
             #[allow(clippy::cast_possible_truncation)]
             let token = tokens[i] as u8;
             let element = if let Some(plain) = plain {
-                let pattern = plain.pattern(token, raw, clamp16(index[i].cast_signed() + base));
-                bad |= pattern.is_none();
-                pattern.unwrap_or(0)
+                let (pattern, exists) = plain.pattern(token, raw, clamp16(index[i].cast_signed() + base));
+                bad |= !exists;
+                pattern
             } else {
                 let z = lengths.base(token).wrapping_add(raw << 1);
                 bad |= z > ring.mask;

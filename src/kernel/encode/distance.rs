@@ -6,7 +6,7 @@
 use crate::core::element::ElementType;
 use crate::kernel::Kernel;
 use crate::kernel::encode::Input;
-use crate::kernel::encode::lane::{with_avx512, with_vectors};
+use crate::kernel::encode::compiled::{with_avx512, with_vectors};
 
 /// Elements of a small unit, the smallest block.
 pub const UNIT: usize = 32;

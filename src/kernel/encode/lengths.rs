@@ -2,8 +2,9 @@
 
 use crate::core::element::{Class, ElementType};
 use crate::core::thresholds::TableMap;
+use crate::core::word::Word;
 use crate::kernel::Kernel;
-use crate::kernel::encode::lane::{Lane, with_avx512, with_vectors};
+use crate::kernel::encode::compiled::{with_avx512, with_vectors};
 use crate::kernel::encode::{Bins, Input, Piece, Symbols};
 
 /// Where z comes from.
@@ -90,7 +91,7 @@ fn widths(p: &Lengths, bins: &Bins<'_>, input: &Input<'_>, pieces: &[Piece], sym
 }
 
 #[inline(always)]
-fn kinds<W: Lane>(
+fn kinds<W: Word>(
     p: &Lengths,
     bins: &Bins<'_>,
     input: &Input<'_>,
@@ -110,7 +111,7 @@ fn kinds<W: Lane>(
 ///
 /// Patterns stay at the top of the word, which makes a ring of it.
 #[inline(always)]
-pub(super) fn z<W: Lane, const KIND: u8>(next: W, reference: W, keep: W, shift: u32) -> W {
+pub(super) fn z<W: Word, const KIND: u8>(next: W, reference: W, keep: W, shift: u32) -> W {
     let (next, reference) = (next & keep, reference & keep);
     let o = match KIND {
         0 => {
@@ -129,7 +130,7 @@ pub(super) fn z<W: Lane, const KIND: u8>(next: W, reference: W, keep: W, shift: 
 /// Token of z.
 #[inline(always)]
 #[allow(clippy::cast_possible_wrap, clippy::cast_precision_loss)]
-pub(super) fn token<W: Lane>(z: W) -> u16 {
+pub(super) fn token<W: Word>(z: W) -> u16 {
     let token = match W::BYTES {
         1 => z.low(),
         8 if z < W::of(16) => z.low(),
@@ -153,7 +154,7 @@ pub(super) fn token<W: Lane>(z: W) -> u16 {
 }
 
 #[inline(always)]
-fn run<W: Lane, const KIND: u8>(
+fn run<W: Word, const KIND: u8>(
     p: &Lengths,
     bins: &Bins<'_>,
     input: &Input<'_>,

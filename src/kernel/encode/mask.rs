@@ -1,8 +1,9 @@
 //! Sets of changed elements, and the tokens of those that changed (spec §10.5).
 
 use crate::core::thresholds::TableMap;
+use crate::core::word::Word;
 use crate::kernel::Kernel;
-use crate::kernel::encode::lane::{Lane, with_avx512, with_vectors};
+use crate::kernel::encode::compiled::{with_avx512, with_vectors};
 use crate::kernel::encode::lengths::{token, z};
 use crate::kernel::encode::{Bins, Input, LengthKind, Lengths, Piece, Symbols};
 
@@ -75,7 +76,7 @@ fn widths(
 
 /// Sets; and for each changed element its bin as a step of symbol 0, and z as its raw word.
 #[inline(always)]
-fn run<W: Lane>(
+fn run<W: Word>(
     p: &Lengths,
     bins: &(Bins<'_>, Bins<'_>),
     input: &Input<'_>,
@@ -141,7 +142,7 @@ fn tokens(bins: &Bins<'_>, symbols: &mut Symbols) {
 }
 
 #[inline(always)]
-fn finish<W: Lane>(steps: &mut [u16], raws: &mut [W]) {
+fn finish<W: Word>(steps: &mut [u16], raws: &mut [W]) {
     for (step, raw) in steps.iter_mut().zip(raws) {
         *step |= token(*raw);
         *raw = *raw >> 1;

@@ -3,8 +3,8 @@
 //! Elements come as bytes, symbols leave as steps: bits 0…7 the symbol, bits 8…15 what the caller's map makes of λ, which is a bin while counting and a
 //! table while coding. Which stretches of the elements are taken, and under which scale, is told by [`Piece`]s.
 
+mod compiled;
 mod distance;
-mod lane;
 mod lengths;
 mod mask;
 mod pairs;

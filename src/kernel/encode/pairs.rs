@@ -5,8 +5,9 @@ use crate::core::lambda::clamp16;
 use crate::core::lanes::LANES;
 use crate::core::pairs::{ESC, PairForm};
 use crate::core::thresholds::TableMap;
+use crate::core::word::Word;
 use crate::kernel::Kernel;
-use crate::kernel::encode::lane::{Lane, with_avx512, with_vectors};
+use crate::kernel::encode::compiled::{with_avx512, with_vectors};
 use crate::kernel::encode::{Input, Piece, Symbols};
 
 /// Pairs of a row of 32 lanes.
@@ -76,7 +77,7 @@ fn widths(p: &Pairs, map: &TableMap, input: &Input<'_>, pieces: &[Piece], symbol
 
 /// Elements of type `W`, raw bits in words `R` of twice the width.
 #[inline(always)]
-fn run<W: Lane, R: Lane>(
+fn run<W: Word, R: Word>(
     p: &Pairs,
     map: &TableMap,
     input: &Input<'_>,
@@ -106,7 +107,7 @@ fn run<W: Lane, R: Lane>(
 
 #[inline(always)]
 #[allow(clippy::cast_possible_truncation)]
-fn token<W: Lane, R: Lane>(p: &Pairs, offset: i32, pair: [W; 2]) -> (u16, R) {
+fn token<W: Word, R: Word>(p: &Pairs, offset: i32, pair: [W; 2]) -> (u16, R) {
     let bits = W::BITS - p.shift;
     let pair = pair.map(|u| u >> p.shift);
     let relative = pair.map(|u| ((u >> p.mantissa).low() & p.exponents).wrapping_add_signed(offset));

@@ -3,8 +3,9 @@
 use crate::core::element::{Class, ElementType};
 use crate::core::plain::{ESC, PlainForm, ZERO};
 use crate::core::thresholds::TableMap;
+use crate::core::word::Word;
 use crate::kernel::Kernel;
-use crate::kernel::encode::lane::{Lane, with_avx512, with_vectors};
+use crate::kernel::encode::compiled::{with_avx512, with_vectors};
 use crate::kernel::encode::{Bins, Input, Piece, Symbols};
 
 /// Plain tokens of one float type, shift and form.
@@ -75,7 +76,7 @@ fn lambda(scale: i32, profile: i32) -> i32 {
 }
 
 #[inline(always)]
-fn run<W: Lane>(
+fn run<W: Word>(
     p: &Plains,
     bins: &Bins<'_>,
     input: &Input<'_>,
@@ -109,7 +110,7 @@ fn run<W: Lane>(
 
 #[inline(always)]
 #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)]
-fn element<W: Lane>(p: &Plains, bins: &Bins<'_>, u: W, lambda: i32) -> (u16, W) {
+fn element<W: Word>(p: &Plains, bins: &Bins<'_>, u: W, lambda: i32) -> (u16, W) {
     let u = u >> p.shift;
     let bin = bins.bin(lambda - bins.base) << 8;
     let exponent = (u >> p.mantissa).low() & p.exponents;

@@ -1,13 +1,16 @@
 //! The rANS lanes, encoding side: steps are taken backwards (spec §11).
 
+use std::hint::select_unpredictable;
+
 use crate::core::lanes::{LANES, STATE_LOW};
+use crate::core::word::Word;
 use crate::kernel::Kernel;
 use crate::kernel::encode::Raws;
-use crate::kernel::encode::lane::{Lane, with_avx512, with_vectors};
+use crate::kernel::encode::compiled::{with_avx512, with_vectors};
 use crate::kernel::encode::table::{CUMULATIVE, FREQUENCY, RAW_BITS, StepTable};
 
-/// Words before the first one that vectors may overwrite.
-const SLACK: usize = 8;
+/// Words before the first one that may be overwritten.
+const SLACK: usize = LANES;
 
 /// Lane states, and the words given out so far.
 #[derive(Debug)]
@@ -121,7 +124,7 @@ fn widths(states: &mut [u32], words: &mut [u8], at: usize, table: &StepTable, st
 
 /// Takes rows of steps, the last one first; returns where the words now begin.
 #[inline(always)]
-fn rows<R: Lane, const PASSES: u32>(
+fn rows<R: Word, const PASSES: u32>(
     states: &mut [u32],
     words: &mut [u8],
     mut at: usize,
@@ -139,98 +142,98 @@ fn rows<R: Lane, const PASSES: u32>(
         let mut now = *states;
         for (row, steps) in steps.iter().enumerate().rev() {
             let none = [R::default(); LANES];
-            let raws = raws.get(row).unwrap_or(&none);
-            at = take_row::<R, PASSES, LANES>(&mut now, words, at, table, steps, raws);
+            at = take_row::<R, PASSES>(&mut now, words, at, table, steps, raws.get(row).unwrap_or(&none));
         }
         *states = now;
         return at;
     }
     for first in (0..steps.len()).step_by(lanes).rev() {
-        // One lane at a time: rows of one step each, lanes from the last to the first, but pass by pass for all of them.
         let row = steps.get(first..steps.len().min(first + lanes)).unwrap_or(&[]);
-        let raws = raws.get(first..).unwrap_or(&[]);
-        let mut pass = PASSES;
-        while pass > 0 {
-            pass -= 1;
-            for ((i, x), &step) in states.iter_mut().enumerate().zip(row).rev() {
-                let raw = raws.get(i).copied().unwrap_or_default();
-                at = give_raw(x, words, at, table.entry(step), raw, pass);
-            }
+        let mut of_row = [R::default(); LANES];
+        for (raw, &from) in of_row.iter_mut().zip(raws.get(first..).unwrap_or(&[])) {
+            *raw = from;
         }
-        for (x, &step) in states.iter_mut().zip(row).rev() {
-            at = give_token(x, words, at, table.entry(step));
-        }
+        at = take_row::<R, PASSES>(states, words, at, table, row, &of_row);
     }
     at
 }
 
+/// Takes the steps of a row of as many lanes.
 #[inline(always)]
-fn take_row<R: Lane, const PASSES: u32, const N: usize>(
-    states: &mut [u32; N],
+#[allow(clippy::cast_possible_truncation)]
+fn take_row<R: Word, const PASSES: u32>(
+    states: &mut [u32],
     words: &mut [u8],
     mut at: usize,
     table: &StepTable,
-    steps: &[u16; N],
-    raws: &[R; N],
+    steps: &[u16],
+    raws: &[R; LANES],
 ) -> usize {
-    let mut entries = [0u64; N];
-    let mut any = 0;
-    for (entry, &step) in entries.iter_mut().zip(steps) {
+    let mut entries = [0u64; LANES];
+    let mut bits = [0u8; LANES];
+    for ((entry, bits), &step) in entries.iter_mut().zip(&mut bits).zip(steps) {
         *entry = table.entry(step);
-        any |= (*entry >> RAW_BITS) & 0x7F;
+        *bits = (*entry >> RAW_BITS) as u8 & 0x7F;
     }
-    let mut pass = PASSES;
-    while pass > 0 {
-        pass -= 1;
-        // `any` is at least the largest number of raw bits, and zero where there are none.
-        if any > u64::from(16 * pass) {
-            for i in (0..N).rev() {
-                at = give_raw(&mut states[i], words, at, entries[i], raws[i], pass);
+    let count = steps.len().min(states.len());
+    let states = states.get_mut(..count).unwrap_or(&mut []);
+    let most = bits.iter().copied().fold(0, u8::max);
+    for pass in (0..PASSES).rev() {
+        let done = 16 * pass as u8;
+        if most > done {
+            let take = bits.map(|bits| bits.saturating_sub(done).min(16));
+            let mut given = Given::new();
+            for ((x, &take), &raw) in states.iter_mut().zip(&take).zip(raws).rev() {
+                let ones = (1u32 << (take & 31)) - 1;
+                let value = (raw >> done.into()).low() & ones;
+                *x = given.give(*x, (u64::from(*x) << (take & 63)) >> 32 != 0) << (take & 31) | value;
             }
+            at = given.put(words, at);
         }
     }
-    for i in (0..N).rev() {
-        at = give_token(&mut states[i], words, at, entries[i]);
+    let mut given = Given::new();
+    for (x, &entry) in states.iter_mut().zip(&entries).rev() {
+        let frequency = (entry >> FREQUENCY) as u32 & 0x1FFF;
+        let kept = given.give(*x, *x >> 20 >= frequency);
+        // The reciprocal is rounded down: the quotient may be one too small, and the rest too large by the frequency.
+        let quotient = ((u64::from(kept) * (entry & 0xFFFF_FFFF)) >> 32) as u32;
+        let rest = kept.wrapping_sub(quotient.wrapping_mul(frequency));
+        let missing = u32::from(rest >= frequency).wrapping_neg();
+        let next = (quotient << 12).wrapping_add(rest).wrapping_add((entry >> CUMULATIVE) as u32);
+        *x = next.wrapping_add(4096u32.wrapping_sub(frequency) & missing);
     }
-    at
+    given.put(words, at)
 }
 
-/// Gives out a word of a state if `over`.
-#[inline(always)]
-#[allow(clippy::cast_possible_truncation)]
-fn give(x: &mut u32, words: &mut [u8], at: usize, over: bool) -> usize {
-    // Written in any case: what is not given out is overwritten by what is.
-    if let Some(word) = words.get_mut(..at).and_then(|words| words.last_chunk_mut()) {
-        *word = (*x as u16).to_le_bytes();
+/// The words that the lanes of a row give out in one pass, the last lane first.
+struct Given {
+    words: [[u8; 2]; LANES],
+    /// Words before those given out.
+    left: usize,
+}
+
+impl Given {
+    #[inline(always)]
+    fn new() -> Self {
+        Self { words: [[0; 2]; LANES], left: LANES }
     }
-    *x >>= u32::from(over) * 16;
-    at - 2 * usize::from(over)
-}
 
-/// Raw bits 16 · pass … 16 · pass + 15 of a lane, as many of them as there are.
-#[inline(always)]
-#[allow(clippy::cast_possible_truncation)]
-fn give_raw<R: Lane>(x: &mut u32, words: &mut [u8], at: usize, entry: u64, raw: R, pass: u32) -> usize {
-    let bits = (entry >> RAW_BITS) as u32 & 0x7F;
-    let bits = bits.saturating_sub(16 * pass).min(16);
-    let value = (raw >> (16 * pass)).low() & ((1 << bits) - 1);
-    let at = give(x, words, at, u64::from(*x) << bits > u64::from(u32::MAX));
-    *x = *x << bits | value;
-    at
-}
+    /// Gives out a word of a state if `over`: without a branch, for it is as good as random which ones are.
+    #[inline(always)]
+    #[allow(clippy::cast_possible_truncation)]
+    fn give(&mut self, x: u32, over: bool) -> u32 {
+        // Written in any case: what is not given out is overwritten by what is.
+        self.words[self.left.wrapping_sub(1) & (LANES - 1)] = (x as u16).to_le_bytes();
+        self.left -= usize::from(over);
+        select_unpredictable(over, x >> 16, x)
+    }
 
-/// The token step of a lane.
-#[inline(always)]
-#[allow(clippy::cast_possible_truncation)]
-fn give_token(x: &mut u32, words: &mut [u8], at: usize, entry: u64) -> usize {
-    let frequency = (entry >> FREQUENCY) as u32 & 0x1FFF;
-    let cumulative = (entry >> CUMULATIVE) as u32;
-    let at = give(x, words, at, *x >> 20 >= frequency);
-    // The reciprocal is rounded down: the quotient may be one too small, and the rest too large by the frequency.
-    let quotient = ((u64::from(*x) * (entry & 0xFFFF_FFFF)) >> 32) as u32;
-    let rest = x.wrapping_sub(quotient.wrapping_mul(frequency));
-    let missing = u32::from(rest >= frequency).wrapping_neg();
-    let next = (quotient << 12).wrapping_add(rest).wrapping_add(cumulative);
-    *x = next.wrapping_add(4096u32.wrapping_sub(frequency) & missing);
-    at
+    /// Puts the words before byte `at`; returns where they begin. What stands before them may be overwritten.
+    #[inline(always)]
+    fn put(self, words: &mut [u8], at: usize) -> usize {
+        if let Some(words) = words.get_mut(..at).and_then(|words| words.last_chunk_mut::<{ 2 * LANES }>()) {
+            words.copy_from_slice(self.words.as_flattened());
+        }
+        at - 2 * (LANES - self.left)
+    }
 }

@@ -326,7 +326,7 @@ fn lanes_give_back_what_they_took() {
             scale: None,
             mask_thresholds: Thresholds::default(),
             masks: Vec::new(),
-            element_thresholds: Thresholds::default(),
+            element_thresholds: Thresholds { base: 0, steps: vec![1; tables.len() - 1] },
             elements: tables.clone(),
         };
         let decode = DecodeBank::new(&bank);
@@ -376,18 +376,19 @@ fn lanes_give_back_what_they_took() {
         let mut decoder = Lanes::new(&data, log2).unwrap();
         for (steps, raws) in &phases {
             for (steps, raws) in steps.chunks(lanes).zip(raws.chunks(lanes)) {
-                let mut row_bits = Vec::new();
-                let mut symbols = vec![0; steps.len()];
-                let first = |lane: usize| usize::from(steps[lane] >> 8) * 4096;
-                decoder.symbols(decode.elements.entries(), &mut symbols, first).unwrap();
-                for (&step, symbol) in steps.iter().zip(symbols) {
-                    assert_eq!(symbol, step as u8);
-                    row_bits.push(u32::from(bits[usize::from(symbol)]));
+                let (mut index, mut symbols, mut row_bits) = ([0; 32], [0; 32], [0; 32]);
+                for (index, step) in index.iter_mut().zip(steps) {
+                    *index = (step >> 8) as u8;
                 }
-                let mut read = [0; 32];
+                decoder.symbols(&decode.elements, &index, steps.len(), &mut symbols).unwrap();
+                for ((&step, &symbol), row_bits) in steps.iter().zip(&symbols).zip(&mut row_bits) {
+                    assert_eq!(symbol, step as u8);
+                    *row_bits = bits[usize::from(symbol)];
+                }
+                let mut read = [0u64; 32];
                 decoder.raw_bits(&row_bits, &mut read).unwrap();
                 for ((read, &raw), &bits) in read.iter().zip(raws).zip(&row_bits) {
-                    assert_eq!(*read, raw & !u64::MAX.checked_shl(bits).unwrap_or(0));
+                    assert_eq!(*read, raw & !u64::MAX.checked_shl(bits.into()).unwrap_or(0));
                 }
             }
         }

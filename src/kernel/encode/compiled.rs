@@ -1,0 +1,35 @@
+//! Which code runs: compiled for an instruction set, or written for it.
+
+/// Runs code compiled for the instruction set of `kernel`: the portable code again, where the compiler may use wider vectors.
+macro_rules! with_vectors {
+    ($kernel:expr, $name:path, $name_avx2:path, ($($argument:expr),*)) => {
+        match $kernel {
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Avx2 | Kernel::Avx512 if Kernel::Avx2.available() => {
+                // SAFETY: the function only asks for AVX2 and BMI2, which this machine has, as was just seen.
+                #[allow(unsafe_code)]
+                unsafe { $name_avx2($($argument),*) }
+            }
+            _ => $name($($argument),*),
+        }
+    };
+}
+
+/// Calls a function of `avx512` where `kernel` is AVX-512 and this machine has it: `Some` of what it returns.
+macro_rules! with_avx512 {
+    ($kernel:expr, $type:ty, $name:ident($($argument:expr),*)) => {{
+        #[cfg(target_arch = "x86_64")]
+        let result: Option<$type> = if $kernel == Kernel::Avx512 && Kernel::Avx512.available() {
+            // SAFETY: the functions of `avx512` ask for no more than the features of `Kernel::Avx512`, which this machine has, as was just seen.
+            #[allow(unsafe_code)]
+            Some(unsafe { super::avx512::$name($($argument),*) })
+        } else {
+            None
+        };
+        #[cfg(not(target_arch = "x86_64"))]
+        let result: Option<$type> = None;
+        result
+    }};
+}
+
+pub(super) use {with_avx512, with_vectors};
