@@ -1,6 +1,5 @@
 //! `ulp`: content in, a stream out.
 
-use std::io::Write;
 use std::sync::Arc;
 
 use ulpack::{Encoder, Summary};
@@ -30,16 +29,13 @@ pub(super) fn run(options: Options, progress: &Arc<Progress>) -> Result<Exit, Fa
     let fail = |error: ulpack::Error| Failure::library(&references.subject, &error);
     let mut encoder = Encoder::new(output, coding, references.list).map_err(fail)?;
     let subject = input.subject().to_owned();
-    let mut ahead = Ahead::new(input);
-    loop {
-        let piece = ahead.bytes().map_err(|error| Failure::io(&subject, &error))?;
-        if piece.is_empty() {
-            break;
-        }
-        encoder.write_all(piece).map_err(|error| fail(error.into()))?;
-        let count = piece.len();
-        ahead.consume(count);
-    }
+    let read = if input.regular {
+        encoder.read_from(&mut { input })
+    } else {
+        // A pipe is read on while the encoder waits for others.
+        encoder.read_from(&mut Ahead::new(input))
+    };
+    read.map_err(fail)?;
     let (output, summary) = encoder.finish().map_err(fail)?;
     output.close()?;
     drop(shown);

@@ -51,6 +51,8 @@ pub(super) struct Input {
     source: Forward,
     progress: Arc<Progress>,
     pub(super) identity: Option<Identity>,
+    /// Whether it is a regular file, which gives what it has at once.
+    pub(super) regular: bool,
 }
 
 impl Input {
@@ -62,6 +64,7 @@ impl Input {
         }
         Ok(Self {
             identity: platform::identity(&opened.metadata),
+            regular: opened.metadata.is_file(),
             subject: opened.subject.clone(),
             source: Forward::new(opened),
             progress: Arc::clone(progress),

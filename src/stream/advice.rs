@@ -222,7 +222,7 @@ impl Advisor {
             if let Some(source) = references.get_mut(usize::from(index)) {
                 usable = source.reachable(place);
                 if usable {
-                    source.read(index.into(), place, end - at, &mut sample)?;
+                    source.sample(index.into(), place, end - at, &mut sample)?;
                 }
             }
             let found = guess(&data[at..end], &sample, self.guess, offset);
@@ -285,8 +285,7 @@ impl Advisor {
                     best.1 = best.1.or(Some((index, place)));
                     continue;
                 }
-                sample.clear();
-                source.read(index.into(), place, content.len(), &mut sample)?;
+                source.sample(index.into(), place, content.len(), &mut sample)?;
                 let equal = sample.iter().zip(content).filter(|(a, b)| a == b).count();
                 if equal > best.0 {
                     best = (equal, Some((index, place)));

@@ -351,16 +351,18 @@ impl<R: Read> Decoder<R> {
         let mut job = Job { chunk, number, offset, output_offset, reference: None };
         if job.chunk.ranges.iter().any(|(i, _)| piped(i)) {
             let mut bytes = self.reads.take();
-            bytes.clear();
+            let mut at = 0;
             for (index, range) in &job.chunk.ranges {
                 let index = usize::from(*index);
                 let source = self.references.get_mut(index)?;
                 let length = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
-                let got = source.read(index, range.start, length, &mut bytes)?;
+                let got = source.read(index, range.start, length, &mut bytes, at)?;
+                at += got;
                 if got < length {
                     return Err(Error::ReferenceShort { index, needed: range.end, actual: range.start + got as u64 });
                 }
             }
+            bytes.truncate(at);
             job.reference = Some(bytes);
         }
         Ok(job)

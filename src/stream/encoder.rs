@@ -1,7 +1,7 @@
 //! The streaming encoder: content in, records out.
 
 use std::collections::BTreeSet;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
@@ -19,7 +19,7 @@ use crate::stream::advice::Advisor;
 use crate::stream::indexer::Indexer;
 use crate::stream::options::{EncoderOptions, FrozenSummary, Summary, Typing};
 use crate::stream::pool::Pool;
-use crate::stream::reference::{Reference, Source};
+use crate::stream::reference::{Reference, Source, room};
 use crate::stream::window::{Buffers, Coded, Job, MAX_CHUNK, MIN_CHUNK, TypedRange, WINDOW};
 use crate::wire;
 use crate::wire::end::End;
@@ -28,6 +28,9 @@ use crate::wire::stream_header::StreamHeader;
 
 /// Contents shorter than this carry no sampled identity of their reference: the chunk's own CRC of it tells as much.
 const SMALL: usize = 1 << 16;
+
+/// Bytes that are read at once.
+const READ: usize = 1 << 20;
 
 /// Rows longer than this may be cut by a window.
 const LONGEST_ROW: usize = 1 << 20;
@@ -56,7 +59,10 @@ pub struct Encoder<W: Write> {
     slots: Slots,
     /// The window before the one being gathered.
     running: Option<Running>,
+    /// The window, and behind its bytes what the buffer held before.
     window: Vec<u8>,
+    /// Bytes of the window.
+    gathered: usize,
     /// Room for the references of the next window.
     spare: Vec<u8>,
     workspaces: Arc<Workspaces>,
@@ -120,6 +126,7 @@ impl<W: Write> Encoder<W> {
             references,
             slots: slots(&options),
             window: Vec::new(),
+            gathered: 0,
             spare: Vec::new(),
             workspaces: Arc::default(),
             advisor,
@@ -143,7 +150,7 @@ impl<W: Write> Encoder<W> {
 
     /// Learns from what is left, and gives back what has been learned.
     pub(crate) fn finish_learning(mut self) -> Result<Option<Learned>> {
-        if !self.window.is_empty() {
+        if self.gathered > 0 {
             self.flush_window(true)?;
         }
         self.collect()?;
@@ -160,7 +167,7 @@ impl<W: Write> Encoder<W> {
             rest = rest.get(count..).unwrap_or(&[]);
         }
         match (&self.options.typing, &self.advisor) {
-            (&Typing::Fixed(element), None) if self.window.is_empty() && !rest.is_empty() => {
+            (&Typing::Fixed(element), None) if self.gathered == 0 && !rest.is_empty() => {
                 self.pass_window(rest, element, true)?;
             }
             _ => self.write_all(rest)?,
@@ -173,7 +180,7 @@ impl<W: Write> Encoder<W> {
     /// # Errors
     /// Reading a reference or writing failed.
     pub fn finish(mut self) -> Result<(W, Summary)> {
-        if !self.window.is_empty() || !self.started {
+        if self.gathered > 0 || !self.started {
             self.flush_window(true)?;
         }
         self.collect()?;
@@ -292,7 +299,7 @@ impl<W: Write> Encoder<W> {
 
     /// Whether every reference range will surely be its own output range.
     fn all_in_place(&self) -> bool {
-        self.advisor.as_ref().is_none_or(|advisor| advisor.in_place(&self.window, &self.references))
+        self.advisor.as_ref().is_none_or(|advisor| advisor.in_place(self.gathered(), &self.references))
     }
 
     /// Codes what the window holds; all of it if `last`.
@@ -300,18 +307,19 @@ impl<W: Write> Encoder<W> {
         if let (Some(advisor), true) = (&mut self.advisor, last) {
             advisor.finish();
         }
-        self.start(last && self.window.len() < SMALL)?;
+        self.start(last && self.gathered < SMALL)?;
         let (length, ranges) = self.ranges(last)?;
         if length == 0 {
             // Nothing to lay out: an empty content is a header and an End (spec §4).
             return self.put_head(false);
         }
         let data = std::mem::take(&mut self.window);
-        let rest = data.get(length..).unwrap_or(&[]).to_vec();
+        let rest = data.get(length..self.gathered).unwrap_or(&[]).to_vec();
+        self.gathered = 0;
         let job = self.job(&data, length, ranges)?;
-        // The window before has been coded while this one was gathered.
-        self.collect()?;
-        self.window.extend_from_slice(&rest);
+        // The window before has been coded while this one was gathered; it is written while this one is coded.
+        let before = self.join()?;
+        self.gather(&rest);
         let (level, max_chunk) = (self.options.level, self.chunk_length());
         let (pool, workspaces) = (Arc::clone(&self.pool), Arc::clone(&self.workspaces));
         let slots = std::mem::take(&mut self.slots);
@@ -321,6 +329,7 @@ impl<W: Write> Encoder<W> {
         } else {
             Running::Done(Box::new(job.run(data, slots, level, max_chunk, &pool, &workspaces)))
         });
+        self.put_coded(before)?;
         if last || !overlap {
             self.collect()?;
         }
@@ -355,14 +364,34 @@ impl<W: Write> Encoder<W> {
 
     /// Writes the window that is being coded, if any, when it is done.
     fn collect(&mut self) -> Result<()> {
-        let coded = match self.running.take() {
-            None => return Ok(()),
+        let coded = self.join()?;
+        self.put_coded(coded)
+    }
+
+    /// Waits for the window that is being coded, if any, and takes banks and buffers back from it.
+    fn join(&mut self) -> Result<Option<Coded>> {
+        let mut coded = match self.running.take() {
+            None => return Ok(None),
             Some(Running::Done(coded)) => *coded,
             Some(Running::Elsewhere(handle)) => {
                 handle.join().map_err(|_| Error::Io(io::Error::other("a worker thread failed")))?
             }
         };
-        self.put_head(coded.slots.frozen.pairs)?;
+        self.slots = std::mem::take(&mut coded.slots);
+        let Buffers { data, references } = std::mem::take(&mut coded.buffers);
+        if data.len() > self.window.len() {
+            let gathered = std::mem::replace(&mut self.window, data);
+            let count = std::mem::take(&mut self.gathered);
+            self.gather(gathered.get(..count).unwrap_or(&[]));
+        }
+        self.spare = references;
+        Ok(Some(coded))
+    }
+
+    /// Writes a coded window.
+    fn put_coded(&mut self, coded: Option<Coded>) -> Result<()> {
+        let Some(coded) = coded else { return Ok(()) };
+        self.put_head(coded.pairs)?;
         self.put_listed(&coded.head)?;
         for chunk in coded.chunks {
             self.put_listed(&chunk.record)?;
@@ -376,20 +405,50 @@ impl<W: Write> Encoder<W> {
             self.content_crc.combine(&crc);
             self.chunks += 1;
         }
-        self.slots = coded.slots;
-        let Buffers { mut data, references } = coded.buffers;
-        if data.capacity() > self.window.capacity() {
-            data.clear();
-            data.extend_from_slice(&self.window);
-            self.window = data;
-        }
-        self.spare = references;
         Ok(())
+    }
+
+    /// The bytes of the window.
+    fn gathered(&self) -> &[u8] {
+        self.window.get(..self.gathered).unwrap_or(&[])
+    }
+
+    /// Adds bytes to the window.
+    fn gather(&mut self, bytes: &[u8]) {
+        room(&mut self.window, self.gathered, bytes.len()).copy_from_slice(bytes);
+        self.gathered += bytes.len();
+    }
+
+    /// Takes what `source` gives until it ends: the same as to write it, but read to where it is needed. Returns how many bytes.
+    ///
+    /// # Errors
+    /// Reading the source or a reference failed, or writing.
+    pub fn read_from(&mut self, source: &mut impl Read) -> Result<u64> {
+        let mut all = 0;
+        loop {
+            if self.gathered >= WINDOW {
+                self.flush_window(false)?;
+            }
+            let most = READ.min(WINDOW - self.gathered);
+            let count = match source.read(room(&mut self.window, self.gathered, most)) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                count => count?.min(most),
+            };
+            if count == 0 {
+                return Ok(all);
+            }
+            let bytes = self.window.get(self.gathered..self.gathered + count).unwrap_or(&[]);
+            if let Some(advisor) = &mut self.advisor {
+                advisor.push(bytes);
+            }
+            self.gathered += count;
+            all += count as u64;
+        }
     }
 
     /// How much of the window to code now, and what it holds.
     fn ranges(&mut self, last: bool) -> Result<(usize, Vec<TypedRange>)> {
-        let whole = self.window.len();
+        let whole = self.gathered;
         if let Some(advisor) = &mut self.advisor {
             let length = if last { whole } else { advisor.cut(self.content, whole) };
             let data = self.window.get(..length).unwrap_or(&[]);
@@ -446,18 +505,18 @@ fn frozen(slots: &Slots) -> Option<FrozenSummary> {
 
 impl<W: Write> Write for Encoder<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.window.len() >= WINDOW {
+        if self.gathered >= WINDOW {
             self.flush_window(false)?;
         }
         if let (Typing::Fixed(element), None) = (self.options.typing, &self.advisor)
-            && self.window.is_empty()
+            && self.gathered == 0
             && bytes.len() > WINDOW
             && self.pool.threads() == 1
         {
             return Ok(self.pass_window(bytes, element, false)?);
         }
-        let count = bytes.len().min(WINDOW - self.window.len());
-        self.window.extend_from_slice(&bytes[..count]);
+        let count = bytes.len().min(WINDOW - self.gathered);
+        self.gather(&bytes[..count]);
         if let Some(advisor) = &mut self.advisor {
             advisor.push(&bytes[..count]);
         }

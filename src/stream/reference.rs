@@ -111,8 +111,8 @@ impl Pipe {
         Ok(())
     }
 
-    /// Appends bytes `offset` … `offset + length − 1`, as many as there are.
-    fn read(&mut self, index: usize, offset: u64, length: usize, out: &mut Vec<u8>) -> Result<usize> {
+    /// The bytes from `offset` on, at most `length`, as many as there are.
+    fn read(&mut self, index: usize, offset: u64, length: usize) -> Result<&[u8]> {
         if offset < self.start {
             return Err(Error::ReferencePassed { index, needed: offset, oldest: self.start });
         }
@@ -133,8 +133,7 @@ impl Pipe {
         self.fill(offset + length as u64)?;
         let at = usize::try_from(offset - self.start).unwrap_or(usize::MAX).min(self.held.len());
         let count = length.min(self.held.len() - at);
-        out.extend_from_slice(&self.held[at..at + count]);
-        Ok(count)
+        Ok(&self.held[at..at + count])
     }
 
     /// Reads to the end of the pipe and tells what it was.
@@ -182,6 +181,15 @@ impl Progress {
             self.length += new.len() as u64;
         }
     }
+}
+
+/// `length` bytes from place `at` on, for which a buffer grows where it has to. What is there stays: to clear it would cost as much as to read.
+pub(crate) fn room(buffer: &mut Vec<u8>, at: usize, length: usize) -> &mut [u8] {
+    let end = at.saturating_add(length);
+    if buffer.len() < end {
+        buffer.resize(end, 0);
+    }
+    buffer.get_mut(at..end).unwrap_or(&mut [])
 }
 
 /// An opened reference.
@@ -235,19 +243,33 @@ impl Source {
         }
     }
 
-    /// Appends bytes from `offset` on, at most `length`; returns how many there were.
-    pub(crate) fn read(&mut self, index: usize, offset: u64, length: usize, out: &mut Vec<u8>) -> Result<usize> {
+    /// Puts bytes from `offset` on, at most `length`, at place `at` of `out`, which may be longer and grows where it has to; returns how many there were.
+    pub(crate) fn read(
+        &mut self,
+        index: usize,
+        offset: u64,
+        length: usize,
+        out: &mut Vec<u8>,
+        at: usize,
+    ) -> Result<usize> {
         match self {
             Self::Random(random, _) => {
                 let left = usize::try_from(random.len().saturating_sub(offset)).unwrap_or(usize::MAX);
-                let before = out.len();
-                out.resize(before + length.min(left), 0);
-                let count = random.read_at(&mut out[before..], offset)?;
-                out.truncate(before + count);
-                Ok(count)
+                random.read_at(room(out, at, length.min(left)), offset)
             }
-            Self::Pipe(pipe) => pipe.read(index, offset, length, out),
+            Self::Pipe(pipe) => {
+                let bytes = pipe.read(index, offset, length)?;
+                room(out, at, bytes.len()).copy_from_slice(bytes);
+                Ok(bytes.len())
+            }
         }
+    }
+
+    /// Replaces `out` by the bytes from `offset` on, at most `length`.
+    pub(crate) fn sample(&mut self, index: usize, offset: u64, length: usize, out: &mut Vec<u8>) -> Result<()> {
+        let count = self.read(index, offset, length, out, 0)?;
+        out.truncate(count);
+        Ok(())
     }
 
     /// At most `length` bytes from `offset` on of a reference that is in memory: what holds it, and the range.

@@ -46,7 +46,7 @@ pub(crate) struct Job {
     /// Content offset of the window.
     pub(crate) start: u64,
     ranges: Vec<TypedRange>,
-    /// What was read of references, one after another.
+    /// What was read of references, one after another, and behind it what buffers held before.
     reference_bytes: Vec<u8>,
     places: Vec<Place>,
     references: u8,
@@ -85,6 +85,8 @@ pub(crate) struct Coded {
     pub(crate) head: Vec<u8>,
     /// Chunks in order.
     pub(crate) chunks: Vec<CodedChunk>,
+    /// Whether the stream may have pairs.
+    pub(crate) pairs: bool,
     /// Banks for the windows to come.
     pub(crate) slots: Slots,
     /// The window's buffers.
@@ -100,7 +102,6 @@ impl Job {
         ranges: Vec<TypedRange>,
         references: &mut [Source],
     ) -> Result<Self> {
-        buffer.clear();
         let places = load(&ranges, references, &mut buffer)?;
         #[allow(clippy::cast_possible_truncation)]
         let references = references.len() as u8;
@@ -166,7 +167,7 @@ impl Job {
         let plan = &plan;
         let chunks = pool.map(&chunks, |&chunk| plan.encode(chunk, data.get(plan.range(chunk)).unwrap_or(&[])));
         let buffers = Buffers { data: Vec::new(), references: self.reference_bytes };
-        Coded { head, chunks, slots, buffers }
+        Coded { head, chunks, pairs: slots.frozen.pairs, slots, buffers }
     }
 }
 
@@ -204,15 +205,16 @@ impl Job {
             lessons.spans += spans.len();
         }
         let buffers = Buffers { data: Vec::new(), references: self.reference_bytes };
-        Coded { head: Vec::new(), chunks: Vec::new(), slots, buffers }
+        Coded { head: Vec::new(), chunks: Vec::new(), pairs: false, slots, buffers }
     }
 }
 
 /// Reads the reference bytes of the ranges that are not in memory, and says where those of each are.
 fn load(ranges: &[TypedRange], references: &mut [Source], bytes: &mut Vec<u8>) -> Result<Vec<Place>> {
     let mut places = Vec::with_capacity(ranges.len());
+    let mut at = 0;
     for range in ranges {
-        let before = bytes.len();
+        let before = at;
         let mut place = None;
         if let Some((index, element, offset, available)) = range.reference
             && let Some(source) = references.get_mut(usize::from(index)).filter(|s| s.reachable(offset))
@@ -221,10 +223,10 @@ fn load(ranges: &[TypedRange], references: &mut [Source], bytes: &mut Vec<u8>) -
             let length = length.min(usize::try_from(available).unwrap_or(usize::MAX));
             place = source.shared(offset, length).map(|(source, range)| Place::Shared(source, range));
             if place.is_none() {
-                source.read(index.into(), offset, length, bytes)?;
+                at += source.read(index.into(), offset, length, bytes, at)?;
             }
         }
-        places.push(place.unwrap_or(Place::Read(before..bytes.len())));
+        places.push(place.unwrap_or(Place::Read(before..at)));
     }
     Ok(places)
 }
