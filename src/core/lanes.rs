@@ -92,7 +92,10 @@ impl<'a> Lanes<'a> {
             let mut end = [0; 2 * LANES];
             let words = next_words(self.words, self.used, &mut end);
             let mut taken = 0;
-            let take = bits.map(|bits| bits.saturating_sub(done).min(16));
+            let mut take = *bits;
+            for take in &mut take {
+                *take = take.saturating_sub(done).min(16);
+            }
             for ((x, &take), raw) in self.states.iter_mut().zip(&take).zip(raw.iter_mut()) {
                 let rest = *x >> (take & 31);
                 let low = R::of(*x ^ (rest << (take & 31)));

@@ -146,9 +146,14 @@ impl Substream<'_> {
                         *index += *kept;
                     }
                 }
-                #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-                let index = index.map(|index| index.clamp(0, 255) as u8);
-                lanes.symbols(group, &index, count, &mut row.tokens)?;
+                let mut tables = [0; LANES];
+                for (table, index) in tables.iter_mut().zip(index) {
+                    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+                    {
+                        *table = index.clamp(0, 255) as u8;
+                    }
+                }
+                lanes.symbols(group, &tables, count, &mut row.tokens)?;
                 let mut bits = [0; LANES];
                 for (bits, &token) in bits.iter_mut().zip(&row.tokens).take(count) {
                     *bits = raw_bits[usize::from(token)];

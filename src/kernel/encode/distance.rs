@@ -289,6 +289,20 @@ fn sum<const UNIT: usize>(distances: &[u32; UNIT], nonzero: bool, weight: u32) -
         return UnitSum { nonzero, sum: 0, exponent: 0, weight };
     }
     // 23 bits below the largest one's leading bit. Zeros count as less than the smallest distance of all, nothing next to those that count.
-    let sum = distances.iter().map(|&d| ((d & 0x7F_FFFF) | 0x80_0000) >> (top - (d >> 23)).min(31)).sum();
+    let sum = if top > 23 {
+        // 2^(150 − top), which makes integers below 2^24 of the distances: what the shifts below leave is what conversion leaves of a float.
+        let scale = f32::from_bits((277 - top) << 23);
+        let integer = |&d: &u32| {
+            let value = f32::from_bits(d) * scale;
+            // SAFETY: the distance is finite and at least 0 (`counts`), and its exponent field is at most `top`: the value is in 0…2^24.
+            #[allow(unsafe_code)]
+            unsafe {
+                value.to_int_unchecked::<i32>().cast_unsigned()
+            }
+        };
+        distances.iter().map(integer).sum()
+    } else {
+        distances.iter().map(|&d| ((d & 0x7F_FFFF) | 0x80_0000) >> (top - (d >> 23)).min(31)).sum()
+    };
     UnitSum { nonzero, sum, exponent: top as i16 - 127 - 23, weight }
 }

@@ -7,6 +7,9 @@ use crate::kernel::Kernel;
 use crate::kernel::encode::compiled::{with_avx512, with_vectors};
 use crate::kernel::encode::{Bins, Input, Piece, Symbols};
 
+/// Elements that are worked on at a time.
+const ROW: usize = 32;
+
 /// Where z comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LengthKind {
@@ -153,7 +156,9 @@ pub(super) fn token<W: Word>(z: W) -> u16 {
     }
 }
 
+/// Rows of 32 at a time, of which compilers make vectors.
 #[inline(always)]
+#[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)]
 fn run<W: Word, const KIND: u8>(
     p: &Lengths,
     bins: &Bins<'_>,
@@ -162,46 +167,73 @@ fn run<W: Word, const KIND: u8>(
     steps: &mut [u16],
     raws: &mut [W],
 ) -> usize {
+    let keep = !W::default() >> p.shift << p.shift;
+    let exponents = p.exponents as u16;
     let mut at = 0;
     for piece in pieces {
         let part = input.piece(piece, W::BYTES);
-        let offset = bins.offset(piece.scale, p.constant);
+        // Scale, profile and exponent together stay within 16 bits (`Bins::offset`).
+        let offset = bins.offset(piece.scale, p.constant) as i16;
         let Some(steps) = steps.get_mut(at..at + piece.length) else { break };
         let raws = raws.get_mut(at..at + piece.length).unwrap_or(&mut []);
         at += piece.length;
-        let keep = !W::default() >> p.shift << p.shift;
-        let exponent = |reference: W| -> i32 {
-            #[allow(clippy::cast_possible_wrap)]
-            if KIND == 0 { 4 * (((reference >> p.mantissa).low() & p.exponents).max(1) as i32) } else { 4 }
-        };
-        // Three plain loops: each is one that compilers make vectors of.
-        let next = part.next.chunks_exact(W::BYTES);
-        if KIND < 2 {
-            for ((step, next), reference) in
-                steps.iter_mut().zip(next.clone()).zip(part.reference.chunks_exact(W::BYTES))
-            {
-                let z = z::<W, KIND>(W::read(next), W::read(reference), keep, p.shift);
-                *step = bins.bin(offset - exponent(W::read(reference))) << 8 | token(z);
+        let mut references = part.reference.chunks(ROW * W::BYTES);
+        let mut profiles = part.profiles.chunks(ROW);
+        let mut raws = raws.chunks_mut(ROW);
+        for (steps, next) in steps.chunks_mut(ROW).zip(part.next.chunks(ROW * W::BYTES)) {
+            let next = row::<W>(next);
+            let reference = row::<W>(references.next().unwrap_or(&[]));
+            let mut bin = [offset; ROW];
+            for (bin, &reference) in bin.iter_mut().zip(&reference) {
+                let exponent = if KIND == 0 { (reference >> p.mantissa).low() as u16 & exponents } else { 0 };
+                *bin -= 4 * exponent.max(1) as i16;
             }
-            for ((raw, next), reference) in raws.iter_mut().zip(next).zip(part.reference.chunks_exact(W::BYTES)) {
-                *raw = z::<W, KIND>(W::read(next), W::read(reference), keep, p.shift) >> 1;
+            for (bin, &profile) in bin.iter_mut().zip(profiles.next().unwrap_or(&[])) {
+                *bin += i16::from(profile);
             }
-        } else {
-            let bin = bins.bin(offset - 4) << 8;
-            for (step, next) in steps.iter_mut().zip(next.clone()) {
-                *step = bin | token(z::<W, KIND>(W::read(next), W::default(), keep, p.shift));
+            let mut z = next;
+            for (z, &reference) in z.iter_mut().zip(&reference) {
+                *z = self::z::<W, KIND>(*z, reference, keep, p.shift);
             }
-            for (raw, next) in raws.iter_mut().zip(next) {
-                *raw = z::<W, KIND>(W::read(next), W::default(), keep, p.shift) >> 1;
+            let mut high = [0u8; ROW];
+            for (high, bin) in high.iter_mut().zip(bin) {
+                *high = bin.clamp(0, bins.high as i16) as u8;
+            }
+            if !bins.identity {
+                for high in &mut high {
+                    *high = bins.map[usize::from(*high)];
+                }
+            }
+            let mut made = [0; ROW];
+            for ((step, high), z) in made.iter_mut().zip(high).zip(&mut z) {
+                *step = u16::from(high) << 8 | token(*z);
+                *z = *z >> 1;
+            }
+            copy(&made, steps);
+            if let Some(raws) = raws.next() {
+                copy(&z, raws);
             }
         }
-        if !part.profiles.is_empty() {
-            let reference = part.reference.chunks_exact(W::BYTES).map(W::read).chain(std::iter::repeat(W::default()));
-            for ((step, &profile), reference) in steps.iter_mut().zip(part.profiles).zip(reference) {
-                *step = bins.bin(offset + i32::from(profile) - exponent(reference)) << 8 | (*step & 0xFF);
-            }
-        }
-        bins.apply(steps);
     }
     at
+}
+
+/// Elements of a row, and zeros behind them.
+#[inline(always)]
+fn row<W: Word>(bytes: &[u8]) -> [W; ROW] {
+    let mut row = [W::default(); ROW];
+    for (element, bytes) in row.iter_mut().zip(bytes.chunks_exact(W::BYTES)) {
+        *element = W::read(bytes);
+    }
+    row
+}
+
+/// As much of a row as there is room for.
+#[inline(always)]
+fn copy<T: Copy>(row: &[T; ROW], to: &mut [T]) {
+    if let Ok(to) = <&mut [T; ROW]>::try_from(&mut *to) {
+        *to = *row;
+    } else {
+        to.iter_mut().zip(row).for_each(|(to, from)| *to = *from);
+    }
 }

@@ -3,6 +3,7 @@
 use std::hint::select_unpredictable;
 
 use crate::core::lanes::{LANES, STATE_LOW};
+use crate::core::table::FREQUENCY_BITS;
 use crate::core::word::Word;
 use crate::kernel::Kernel;
 use crate::kernel::encode::Raws;
@@ -164,7 +165,7 @@ fn rows<R: Word, const PASSES: u32>(
 fn take_row<R: Word, const PASSES: u32>(
     states: &mut [u32],
     words: &mut [u8],
-    mut at: usize,
+    at: usize,
     table: &StepTable,
     steps: &[u16],
     raws: &[R; LANES],
@@ -175,35 +176,69 @@ fn take_row<R: Word, const PASSES: u32>(
         *entry = table.entry(step);
         *bits = (*entry >> RAW_BITS) as u8 & 0x7F;
     }
-    let count = steps.len().min(states.len());
-    let states = states.get_mut(..count).unwrap_or(&mut []);
+    let states = states.get_mut(..steps.len().min(states.len())).unwrap_or(&mut []);
     let most = bits.iter().copied().fold(0, u8::max);
-    for pass in (0..PASSES).rev() {
-        let done = 16 * pass as u8;
-        if most > done {
-            let take = bits.map(|bits| bits.saturating_sub(done).min(16));
-            let mut given = Given::new();
-            for ((x, &take), &raw) in states.iter_mut().zip(&take).zip(raws).rev() {
-                let ones = (1u32 << (take & 31)) - 1;
-                let value = (raw >> done.into()).low() & ones;
-                *x = given.give(*x, (u64::from(*x) << (take & 63)) >> 32 != 0) << (take & 31) | value;
-            }
-            at = given.put(words, at);
-        }
+    // As many passes as the row needs: a compiler can have no more of each than there are.
+    match u32::from(most).div_ceil(16).min(PASSES) {
+        0 => take_steps::<R, 0>(states, words, at, &entries, &bits, raws),
+        1 => take_steps::<R, 1>(states, words, at, &entries, &bits, raws),
+        2 => take_steps::<R, 2>(states, words, at, &entries, &bits, raws),
+        _ => take_steps::<R, 4>(states, words, at, &entries, &bits, raws),
     }
-    let mut given = Given::new();
-    for (x, &entry) in states.iter_mut().zip(&entries).rev() {
-        let frequency = (entry >> FREQUENCY) as u32 & 0x1FFF;
-        let kept = given.give(*x, *x >> 20 >= frequency);
-        // The reciprocal is rounded down: the quotient may be one too small, and the rest too large by the frequency.
-        let quotient = ((u64::from(kept) * (entry & 0xFFFF_FFFF)) >> 32) as u32;
-        let rest = kept.wrapping_sub(quotient.wrapping_mul(frequency));
-        let missing = u32::from(rest >= frequency).wrapping_neg();
-        let next = (quotient << 12).wrapping_add(rest).wrapping_add((entry >> CUMULATIVE) as u32);
-        *x = next.wrapping_add(4096u32.wrapping_sub(frequency) & missing);
-    }
-    given.put(words, at)
 }
+
+/// Takes steps, lane by lane: the words of each pass are kept apart until all lanes have given theirs.
+#[inline(always)]
+#[allow(clippy::cast_possible_truncation)]
+fn take_steps<R: Word, const PASSES: usize>(
+    states: &mut [u32],
+    words: &mut [u8],
+    mut at: usize,
+    entries: &[u64; LANES],
+    bits: &[u8; LANES],
+    raws: &[R; LANES],
+) -> usize {
+    let mut of_passes = [const { Given::new() }; PASSES];
+    let mut of_tokens = Given::new();
+    for (((x, &entry), &bits), &raw) in states.iter_mut().zip(entries).zip(bits).zip(raws).rev() {
+        for (pass, given) in of_passes.iter_mut().enumerate().rev() {
+            let done = 16 * pass as u8;
+            let take = if PASSES > 1 { bits.saturating_sub(done).min(16) } else { bits };
+            // What is shifted out at the top by a word is shifted back by one, but for the low bits, which the raw ones replace.
+            let shifted = u64::from(*x) << (take & 63);
+            let over = shifted >> 32 != 0;
+            given.give(*x, over);
+            let kept = select_unpredictable(over, shifted >> 16, shifted) as u32;
+            let raw = (raw >> done.into()).low();
+            *x = raw ^ ((raw ^ kept) & (u32::MAX << (take & 31)));
+        }
+        let frequency = (entry >> FREQUENCY) as u32 & 0x1FFF;
+        let over = *x >> 20 >= frequency;
+        of_tokens.give(*x, over);
+        let kept = select_unpredictable(over, *x >> 16, *x);
+        // Exact, for the state is below frequency · 2^20 (`RECIPROCALS`).
+        let reciprocal = RECIPROCALS[frequency as usize];
+        let quotient = (u64::from(kept).wrapping_mul(reciprocal) >> 44) as u32;
+        // 4096 · quotient + rest + cumulative.
+        let more = quotient.wrapping_mul((1 << FREQUENCY_BITS) - frequency);
+        *x = kept.wrapping_add(more).wrapping_add((entry >> CUMULATIVE) as u32);
+    }
+    for given in of_passes.iter().rev() {
+        at = given.put(words, at);
+    }
+    of_tokens.put(words, at)
+}
+
+/// ⌈2^44 / f⌉ for each frequency f: ⌊x · this / 2^44⌋ is ⌊x / f⌋ for x < f · 2^20, since what it is too large by, below f, times x stays below 2^44.
+static RECIPROCALS: [u64; 1 << 13] = {
+    let mut reciprocals = [0; 1 << 13];
+    let mut f = 1;
+    while f <= 1 << FREQUENCY_BITS {
+        reciprocals[f] = (1u64 << 44).div_ceil(f as u64);
+        f += 1;
+    }
+    reciprocals
+};
 
 /// The words that the lanes of a row give out in one pass, the last lane first.
 struct Given {
@@ -214,23 +249,22 @@ struct Given {
 
 impl Given {
     #[inline(always)]
-    fn new() -> Self {
+    const fn new() -> Self {
         Self { words: [[0; 2]; LANES], left: LANES }
     }
 
-    /// Gives out a word of a state if `over`: without a branch, for it is as good as random which ones are.
+    /// Gives out the low word of a state if `over`: without a branch, for it is as good as random which ones are.
     #[inline(always)]
     #[allow(clippy::cast_possible_truncation)]
-    fn give(&mut self, x: u32, over: bool) -> u32 {
+    fn give(&mut self, x: u32, over: bool) {
         // Written in any case: what is not given out is overwritten by what is.
         self.words[self.left.wrapping_sub(1) & (LANES - 1)] = (x as u16).to_le_bytes();
         self.left -= usize::from(over);
-        select_unpredictable(over, x >> 16, x)
     }
 
     /// Puts the words before byte `at`; returns where they begin. What stands before them may be overwritten.
     #[inline(always)]
-    fn put(self, words: &mut [u8], at: usize) -> usize {
+    fn put(&self, words: &mut [u8], at: usize) -> usize {
         if let Some(words) = words.get_mut(..at).and_then(|words| words.last_chunk_mut::<{ 2 * LANES }>()) {
             words.copy_from_slice(self.words.as_flattened());
         }
