@@ -128,6 +128,39 @@ fn distances_are_those_of_the_scalar_code() {
     }
 }
 
+/// Around the exponent from which sums are made by floats, and the smallest and largest that there are.
+#[test]
+fn sums_of_distances_are_those_of_integers() {
+    let mut random = Random(9);
+    for top in [1, 2, 22, 23, 24, 25, 26, 27, 28, 127, 253, 254] {
+        for round in 0..20u32 {
+            let elements: Vec<u32> = (0..LARGE_UNIT)
+                .map(|i| match (i, random.below(4)) {
+                    (0, _) => top << 23 | random.below(1 << 23) as u32,
+                    (_, 0) => 0,
+                    (_, 1) => random.below(1 << 23) as u32,
+                    _ => (random.below(top as usize + 1) as u32) << 23 | random.below(1 << 23) as u32,
+                })
+                .collect();
+            let significand = |d: u32| ((d & 0x7F_FFFF) | 0x80_0000) >> (top - (d >> 23)).min(31);
+            let expected = UnitSum {
+                nonzero: true,
+                sum: elements.iter().map(|&d| significand(d)).sum(),
+                exponent: top as i16 - 150,
+                weight: 0,
+            };
+            // The sign does not matter.
+            let bytes: Vec<u8> = elements.iter().flat_map(|d| (d | (round & 1) << 31).to_le_bytes()).collect();
+            let input = Input { next: &bytes, reference: &[], profiles: &[] };
+            for kernel in Kernel::ALL.into_iter().filter(|k| k.available()) {
+                let mut out = Vec::new();
+                distances(kernel, ValueFormat::F32, 0, true, None, &input, &mut out);
+                assert_eq!(out, [expected], "{kernel:?}, exponents up to {top}");
+            }
+        }
+    }
+}
+
 #[test]
 fn lengths_are_those_of_the_scalar_code() {
     let mut random = Random(2);
