@@ -15,16 +15,17 @@ macro_rules! with_vectors {
     };
 }
 
-/// Calls a function of `avx512` where `kernel` is AVX-512 and this machine has it: `Some` of what it returns.
-macro_rules! with_avx512 {
-    ($kernel:expr, $type:ty, $name:ident($($argument:expr),*)) => {{
+/// Calls a function written for `kernel`, where it is one of these and this machine has it: `Some` of what it returns.
+macro_rules! with_written {
+    ($kernel:expr, [$($module:ident $variant:ident),+], $type:ty, $name:ident $arguments:tt) => {{
         #[cfg(target_arch = "x86_64")]
-        let result: Option<$type> = if $kernel == Kernel::Avx512 && Kernel::Avx512.available() {
-            // SAFETY: the functions of `avx512` ask for no more than the features of `Kernel::Avx512`, which this machine has, as was just seen.
-            #[allow(unsafe_code)]
-            Some(unsafe { super::avx512::$name($($argument),*) })
-        } else {
-            None
+        let result: Option<$type> = match $kernel {
+            $(Kernel::$variant if Kernel::$variant.available() => {
+                // SAFETY: the functions of the module ask for no more than the features of its kernel, which this machine has, as was just seen.
+                #[allow(unsafe_code)]
+                Some(unsafe { super::$module::$name $arguments })
+            })+
+            _ => None,
         };
         #[cfg(not(target_arch = "x86_64"))]
         let result: Option<$type> = None;
@@ -32,4 +33,4 @@ macro_rules! with_avx512 {
     }};
 }
 
-pub(super) use {with_avx512, with_vectors};
+pub(super) use {with_vectors, with_written};

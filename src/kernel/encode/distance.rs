@@ -6,7 +6,7 @@
 use crate::core::element::ElementType;
 use crate::kernel::Kernel;
 use crate::kernel::encode::Input;
-use crate::kernel::encode::compiled::{with_avx512, with_vectors};
+use crate::kernel::encode::compiled::{with_vectors, with_written};
 
 /// Elements of a small unit, the smallest block.
 pub const UNIT: usize = 32;
@@ -149,7 +149,7 @@ pub fn distances(
     let input = &checked(input, format.width());
     let count = input.next.len() / format.width();
     out.reserve(count.div_ceil(if large { LARGE_UNIT } else { UNIT }));
-    if with_avx512!(kernel, (), distances(format, shift, large, clip, input, out)).is_none() {
+    if with_written!(kernel, [avx512 Avx512], (), distances(format, shift, large, clip, input, out)).is_none() {
         portable(kernel, format, shift, large, clip, input, out);
     }
 }

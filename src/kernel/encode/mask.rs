@@ -3,7 +3,7 @@
 use crate::core::thresholds::TableMap;
 use crate::core::word::Word;
 use crate::kernel::Kernel;
-use crate::kernel::encode::compiled::{with_avx512, with_vectors};
+use crate::kernel::encode::compiled::{with_vectors, with_written};
 use crate::kernel::encode::lengths::{token, z};
 use crate::kernel::encode::{Bins, Input, LengthKind, Lengths, Piece, Symbols};
 
@@ -26,10 +26,14 @@ impl Lengths {
         sets.clear();
         sets.reserve(elements / GROUP + pieces.len());
         let bins = (Bins::new(maps.0), Bins::new(maps.1));
-        if with_avx512!(kernel, bool, masks(self, &bins, input, pieces, sets, symbols)) != Some(true) {
+        if with_written!(kernel, [avx512 Avx512, avx2 Avx2], bool, masks(self, &bins, input, pieces, sets, symbols))
+            != Some(true)
+        {
             with_vectors!(kernel, widths, widths_avx2, (self, &bins, input, pieces, sets, symbols));
         }
-        with_vectors!(kernel, tokens, tokens_avx2, (&bins.1, symbols));
+        if with_written!(kernel, [avx2 Avx512, avx2 Avx2], bool, tokens(&bins.1, symbols)) != Some(true) {
+            with_vectors!(kernel, tokens, tokens_avx2, (&bins.1, symbols));
+        }
     }
 }
 

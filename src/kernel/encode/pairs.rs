@@ -7,7 +7,7 @@ use crate::core::pairs::{ESC, PairForm};
 use crate::core::thresholds::TableMap;
 use crate::core::word::Word;
 use crate::kernel::Kernel;
-use crate::kernel::encode::compiled::{with_avx512, with_vectors};
+use crate::kernel::encode::compiled::{with_vectors, with_written};
 use crate::kernel::encode::{Input, Piece, Symbols};
 
 /// Pairs of a row of 32 lanes.
@@ -47,7 +47,7 @@ impl Pairs {
     /// Replaces the symbols by those of the pieces, whose elements have no profiles. Lengths of pieces but the last are multiples of 64.
     pub fn symbols(&self, kernel: Kernel, map: &TableMap, input: &Input<'_>, pieces: &[Piece], symbols: &mut Symbols) {
         symbols.clear(2 * self.width, pieces.iter().map(|p| p.length.div_ceil(2)).sum());
-        if with_avx512!(kernel, (), pairs(self, map, input, pieces, symbols)).is_none() {
+        if with_written!(kernel, [avx512 Avx512], (), pairs(self, map, input, pieces, symbols)).is_none() {
             with_vectors!(kernel, widths, widths_avx2, (self, map, input, pieces, symbols));
         }
     }

@@ -5,7 +5,7 @@ use crate::core::plain::{ESC, PlainForm, ZERO};
 use crate::core::thresholds::TableMap;
 use crate::core::word::Word;
 use crate::kernel::Kernel;
-use crate::kernel::encode::compiled::{with_avx512, with_vectors};
+use crate::kernel::encode::compiled::{with_vectors, with_written};
 use crate::kernel::encode::{Bins, Input, Piece, Symbols};
 
 /// Plain tokens of one float type, shift and form.
@@ -47,7 +47,9 @@ impl Plains {
     pub fn symbols(&self, kernel: Kernel, map: &TableMap, input: &Input<'_>, pieces: &[Piece], symbols: &mut Symbols) {
         symbols.clear(self.width, pieces.iter().map(|p| p.length).sum());
         let bins = Bins::new(map);
-        if with_avx512!(kernel, bool, plains(self, &bins, input, pieces, symbols)) != Some(true) {
+        if with_written!(kernel, [avx512 Avx512, avx2 Avx2], bool, plains(self, &bins, input, pieces, symbols))
+            != Some(true)
+        {
             with_vectors!(kernel, widths, widths_avx2, (self, &bins, input, pieces, symbols));
         }
     }

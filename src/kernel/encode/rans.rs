@@ -7,7 +7,7 @@ use crate::core::table::FREQUENCY_BITS;
 use crate::core::word::Word;
 use crate::kernel::Kernel;
 use crate::kernel::encode::Raws;
-use crate::kernel::encode::compiled::{with_avx512, with_vectors};
+use crate::kernel::encode::compiled::{with_vectors, with_written};
 use crate::kernel::encode::table::{CUMULATIVE, FREQUENCY, RAW_BITS, StepTable};
 
 /// Words before the first one that may be overwritten.
@@ -48,15 +48,14 @@ impl<'a> Coder<'a> {
         self.portable(kernel, table, rest, raw_rest);
         if self.lanes == LANES {
             let (states, words) = (&mut self.states, self.words.as_mut_slice());
-            if let Some(at) = with_avx512!(kernel, usize, rows(states, words, self.at, table, rows, raw_rows)) {
-                self.at = at;
-                return;
-            }
-            #[cfg(target_arch = "x86_64")]
-            if kernel == Kernel::Avx2 && kernel.available() && !matches!(raws, Raws::U64(_)) {
-                // SAFETY: the function asks for no more than the features of `Kernel::Avx2`, which this machine has, as was just seen.
-                #[allow(unsafe_code)]
-                let at = unsafe { super::avx2::rows(states, words, self.at, table, rows, raw_rows) };
+            let at = self.at;
+            let written = with_written!(
+                kernel,
+                [avx512 Avx512, avx2 Avx2],
+                usize,
+                rows(states, words, at, table, rows, raw_rows)
+            );
+            if let Some(at) = written {
                 self.at = at;
                 return;
             }

@@ -68,7 +68,9 @@ impl Case {
             if i == 0 {
                 return TableMap::identity(base);
             }
-            let steps = (0..random.below(32)).map(|_| 1 + random.below(8) as u8).collect();
+            // Tables in few bins and in many; now and then some that no bin has.
+            let (least, more) = (random.below(8).min(1), [1, 8][random.below(2)]);
+            let steps = (0..random.below(32)).map(|_| (least + random.below(more)) as u8).collect();
             TableMap::new(&Thresholds { base, steps })
         });
         Self { next, reference, profiles, pieces, maps }
