@@ -85,9 +85,8 @@ impl Job {
         // A stream is hardly longer than its content.
         let room = self.content.len() + self.content.len() / 64 + (1 << 16);
         let mut coded = memory(room)?;
-        let mut encoder = Encoder::new(&mut coded[..], options, self.references())?;
-        encoder.write_all(&self.content)?;
-        let (rest, _) = encoder.finish()?;
+        let encoder = Encoder::new(&mut coded[..], options, self.references())?;
+        let (rest, _) = encoder.finish_with(&self.content)?;
         self.length = room - rest.len();
         let cost = clock.stop();
         self.coded = Some(coded);

@@ -12,7 +12,6 @@ use crate::encode::frozen::Frozen;
 use crate::encode::level::Level;
 use crate::encode::slots::{BANK_SLOTS, Lessons, PROFILE_SLOTS, Slots};
 use crate::encode::train::Learned;
-use crate::encode::workspace::Workspaces;
 use crate::error::{Error, Result};
 use crate::limits::{BASELINE_REFERENCES, EXTENDED, MAX_METADATA_BODY, MAX_REFERENCES, WITH_PAIRS};
 use crate::stream::advice::Advisor;
@@ -20,7 +19,7 @@ use crate::stream::indexer::Indexer;
 use crate::stream::options::{EncoderOptions, FrozenSummary, Summary, Typing};
 use crate::stream::pool::Pool;
 use crate::stream::reference::{Reference, Source, room};
-use crate::stream::window::{Buffers, Coded, Job, MAX_CHUNK, MIN_CHUNK, TypedRange, WINDOW};
+use crate::stream::window::{Buffers, Coded, Job, MAX_CHUNK, MIN_CHUNK, Means, Records, TypedRange, WINDOW};
 use crate::wire;
 use crate::wire::end::End;
 use crate::wire::record_header::{RecordType, write_record};
@@ -55,7 +54,7 @@ pub struct Encoder<W: Write> {
     inner: W,
     options: EncoderOptions,
     references: Vec<Source>,
-    pool: Arc<Pool>,
+    means: Means,
     slots: Slots,
     /// The window before the one being gathered.
     running: Option<Running>,
@@ -65,7 +64,6 @@ pub struct Encoder<W: Write> {
     gathered: usize,
     /// Room for the references of the next window.
     spare: Vec<u8>,
-    workspaces: Arc<Workspaces>,
     /// Where types and places are to be found; `None` where the caller has fixed the type.
     advisor: Option<Advisor>,
     /// Whether the stream promises that every reference range is its own output range.
@@ -121,14 +119,18 @@ impl<W: Write> Encoder<W> {
         Ok(Self {
             inner,
             indexer,
-            pool: Arc::new(Pool::new(threads)?),
+            means: Means {
+                level: options.level,
+                max_chunk: options.chunk_length.map_or(MAX_CHUNK, |length| length as usize),
+                pool: Arc::new(Pool::new(threads)?),
+                workspaces: Arc::default(),
+            },
             running: None,
             references,
             slots: slots(&options),
             window: Vec::new(),
             gathered: 0,
             spare: Vec::new(),
-            workspaces: Arc::default(),
             advisor,
             in_place: false,
             used: BTreeSet::new(),
@@ -224,11 +226,6 @@ impl<W: Write> Encoder<W> {
         Ok((self.inner, summary))
     }
 
-    /// Most content bytes of a chunk.
-    fn chunk_length(&self) -> usize {
-        self.options.chunk_length.map_or(MAX_CHUNK, |length| length as usize)
-    }
-
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
         self.inner.write_all(bytes)?;
         self.written += bytes.len() as u64;
@@ -261,7 +258,7 @@ impl<W: Write> Encoder<W> {
             bank_slots: BANK_SLOTS,
             profile_slots: PROFILE_SLOTS,
             feature_set: if self.references.len() > BASELINE_REFERENCES { EXTENDED } else { 0 },
-            max_chunk_length: self.chunk_length() as u32,
+            max_chunk_length: self.means.max_chunk as u32,
         };
         let mut out = Vec::new();
         if !self.options.metadata.is_empty() {
@@ -320,16 +317,15 @@ impl<W: Write> Encoder<W> {
         // The window before has been coded while this one was gathered; it is written while this one is coded.
         let before = self.join()?;
         self.gather(&rest);
-        let (level, max_chunk) = (self.options.level, self.chunk_length());
-        let (pool, workspaces) = (Arc::clone(&self.pool), Arc::clone(&self.workspaces));
+        let means = self.means.clone();
         let slots = std::mem::take(&mut self.slots);
-        let overlap = self.options.overlap || self.pool.threads() > 1;
+        let overlap = self.options.overlap || means.pool.threads() > 1;
         self.running = Some(if overlap {
-            Running::Elsewhere(thread::spawn(move || job.run(data, slots, level, max_chunk, &pool, &workspaces)))
+            Running::Elsewhere(thread::spawn(move || job.run(data, slots, &means)))
         } else {
-            Running::Done(Box::new(job.run(data, slots, level, max_chunk, &pool, &workspaces)))
+            Running::Done(Box::new(job.run(data, slots, &means)))
         });
-        self.put_coded(before)?;
+        self.put_records(before)?;
         if last || !overlap {
             self.collect()?;
         }
@@ -343,10 +339,16 @@ impl<W: Write> Encoder<W> {
         let job = self.job(bytes, length, ranges)?;
         // Where several threads work, the window before may still be on its way.
         self.collect()?;
-        let slots = std::mem::take(&mut self.slots);
-        let coded = job.run_on(bytes, slots, self.options.level, self.chunk_length(), &self.pool, &self.workspaces);
-        self.running = Some(Running::Done(Box::new(coded)));
-        self.collect()?;
+        let (slots, means) = (std::mem::take(&mut self.slots), self.means.clone());
+        let mut written = Ok(());
+        let (slots, buffers) = job.run_on(bytes, slots, &means, &mut |records| {
+            if written.is_ok() {
+                written = self.put_records(records);
+            }
+        });
+        self.slots = slots;
+        self.spare = buffers.references;
+        written?;
         Ok(length)
     }
 
@@ -364,38 +366,39 @@ impl<W: Write> Encoder<W> {
 
     /// Writes the window that is being coded, if any, when it is done.
     fn collect(&mut self) -> Result<()> {
-        let coded = self.join()?;
-        self.put_coded(coded)
+        let records = self.join()?;
+        self.put_records(records)
     }
 
-    /// Waits for the window that is being coded, if any, and takes banks and buffers back from it.
-    fn join(&mut self) -> Result<Option<Coded>> {
-        let mut coded = match self.running.take() {
-            None => return Ok(None),
+    /// Waits for the window that is being coded, if any, and takes banks and buffers back from it; returns its records.
+    fn join(&mut self) -> Result<Records> {
+        let Coded { records, slots, buffers: Buffers { data, references } } = match self.running.take() {
+            None => return Ok(Records::default()),
             Some(Running::Done(coded)) => *coded,
             Some(Running::Elsewhere(handle)) => {
                 handle.join().map_err(|_| Error::Io(io::Error::other("a worker thread failed")))?
             }
         };
-        self.slots = std::mem::take(&mut coded.slots);
-        let Buffers { data, references } = std::mem::take(&mut coded.buffers);
+        self.slots = slots;
         if data.len() > self.window.len() {
             let gathered = std::mem::replace(&mut self.window, data);
             let count = std::mem::take(&mut self.gathered);
             self.gather(gathered.get(..count).unwrap_or(&[]));
         }
         self.spare = references;
-        Ok(Some(coded))
+        Ok(records)
     }
 
-    /// Writes a coded window.
-    fn put_coded(&mut self, coded: Option<Coded>) -> Result<()> {
-        let Some(coded) = coded else { return Ok(()) };
-        self.put_head(coded.pairs)?;
-        self.put_listed(&coded.head)?;
-        for chunk in coded.chunks {
+    /// Writes records of a window, if there are any.
+    fn put_records(&mut self, records: Records) -> Result<()> {
+        if records.head.is_empty() && records.chunks.is_empty() {
+            return Ok(());
+        }
+        self.put_head(records.pairs)?;
+        self.put_listed(&records.head)?;
+        for chunk in records.chunks {
             self.put_listed(&chunk.record)?;
-            self.workspaces.give_back(chunk.record);
+            self.means.workspaces.give_back(chunk.record);
             if let Some(read) = chunk.read
                 && let Some(source) = self.references.get_mut(usize::from(read.index))
             {
@@ -511,7 +514,7 @@ impl<W: Write> Write for Encoder<W> {
         if let (Typing::Fixed(element), None) = (self.options.typing, &self.advisor)
             && self.gathered == 0
             && bytes.len() > WINDOW
-            && self.pool.threads() == 1
+            && self.means.pool.threads() == 1
         {
             return Ok(self.pass_window(bytes, element, false)?);
         }

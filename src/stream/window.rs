@@ -70,6 +70,16 @@ impl Place {
     }
 }
 
+/// What windows are coded with.
+#[derive(Clone)]
+pub(crate) struct Means {
+    pub(crate) level: Level,
+    /// Most content bytes of a chunk.
+    pub(crate) max_chunk: usize,
+    pub(crate) pool: Arc<Pool>,
+    pub(crate) workspaces: Arc<Workspaces>,
+}
+
 /// Buffers to be used again: fresh memory costs more than filling it.
 #[derive(Default)]
 pub(crate) struct Buffers {
@@ -79,14 +89,21 @@ pub(crate) struct Buffers {
     pub(crate) references: Vec<u8>,
 }
 
-/// What a coded window leaves.
-pub(crate) struct Coded {
+/// Records of a window, in order.
+#[derive(Default)]
+pub(crate) struct Records {
     /// Layout, Profile and Bind records.
     pub(crate) head: Vec<u8>,
-    /// Chunks in order.
+    /// Chunks.
     pub(crate) chunks: Vec<CodedChunk>,
     /// Whether the stream may have pairs.
     pub(crate) pairs: bool,
+}
+
+/// What a coded window leaves.
+pub(crate) struct Coded {
+    /// Its records, but for those that have been taken already.
+    pub(crate) records: Records,
     /// Banks for the windows to come.
     pub(crate) slots: Slots,
     /// The window's buffers.
@@ -109,33 +126,30 @@ impl Job {
     }
 
     /// Codes the window, whose bytes are the first ones of `data`.
-    pub(crate) fn run(
-        self,
-        data: Vec<u8>,
-        slots: Slots,
-        level: Level,
-        max_chunk: usize,
-        pool: &Pool,
-        workspaces: &Workspaces,
-    ) -> Coded {
-        let mut coded = self.run_on(&data, slots, level, max_chunk, pool, workspaces);
-        coded.buffers.data = data;
-        coded
+    pub(crate) fn run(self, data: Vec<u8>, slots: Slots, means: &Means) -> Coded {
+        let mut records = Records::default();
+        let (slots, mut buffers) = self.run_on(&data, slots, means, &mut |more| {
+            records.pairs = more.pairs;
+            records.head.extend(more.head);
+            records.chunks.extend(more.chunks);
+        });
+        buffers.data = data;
+        Coded { records, slots, buffers }
     }
 
-    /// The same with bytes that are not the encoder's own.
+    /// The same with bytes that are not the encoder's own; `put` takes the records as they come.
     pub(crate) fn run_on(
         self,
         data: &[u8],
         mut slots: Slots,
-        level: Level,
-        max_chunk: usize,
-        pool: &Pool,
-        workspaces: &Workspaces,
-    ) -> Coded {
+        means: &Means,
+        put: &mut dyn FnMut(Records),
+    ) -> (Slots, Buffers) {
+        let Means { level, max_chunk, pool, workspaces } = means;
+        let (level, max_chunk) = (*level, *max_chunk);
         let data = data.get(..self.length).unwrap_or(&[]);
         if slots.learned.is_some() {
-            return self.learn(data, slots, level, max_chunk, pool, workspaces);
+            return self.learn(data, slots, means);
         }
         let spans = spans(data, &self.ranges, &self.reference_bytes, &self.places);
         let mut plan = Plan::new(self.start, &spans, level, max_chunk, &mut slots, workspaces);
@@ -164,27 +178,25 @@ impl Job {
             slots.frozen.pairs &= plan.has_pairs();
         }
         drop(statistics);
+        let pairs = slots.frozen.pairs;
+        put(Records { head, chunks: Vec::new(), pairs });
         let plan = &plan;
-        let chunks = pool.map(&chunks, |&chunk| plan.encode(chunk, data.get(plan.range(chunk)).unwrap_or(&[])));
-        let buffers = Buffers { data: Vec::new(), references: self.reference_bytes };
-        Coded { head, chunks, pairs: slots.frozen.pairs, slots, buffers }
+        let encode = |&chunk: &usize| plan.encode(chunk, data.get(plan.range(chunk)).unwrap_or(&[]));
+        // One thread's chunks are taken one by one, while the caches still hold them.
+        for chunks in chunks.chunks(if pool.threads() > 1 { chunks.len().max(1) } else { 1 }) {
+            put(Records { head: Vec::new(), chunks: pool.map(chunks, encode), pairs });
+        }
+        (slots, Buffers { data: Vec::new(), references: self.reference_bytes })
     }
 }
 
 impl Job {
     /// Learns from the window; codes nothing.
-    fn learn(
-        self,
-        data: &[u8],
-        mut slots: Slots,
-        level: Level,
-        max_chunk: usize,
-        pool: &Pool,
-        workspaces: &Workspaces,
-    ) -> Coded {
+    fn learn(self, data: &[u8], mut slots: Slots, means: &Means) -> (Slots, Buffers) {
+        let Means { level, max_chunk, pool, workspaces } = means;
         let clock = Instant::now();
         let spans = spans(data, &self.ranges, &self.reference_bytes, &self.places);
-        let plan = Plan::new(self.start, &spans, level, max_chunk, &mut slots, workspaces);
+        let plan = Plan::new(self.start, &spans, *level, *max_chunk, &mut slots, workspaces);
         let training = slots.learned.as_ref().map(|lessons| lessons.learned.training()).unwrap_or_default();
         let codings = |kind| plan.learned_codings(kind, &training);
         let codings: Vec<Vec<Coding>> = (0..plan.kinds.len()).map(codings).collect();
@@ -204,8 +216,7 @@ impl Job {
             }
             lessons.spans += spans.len();
         }
-        let buffers = Buffers { data: Vec::new(), references: self.reference_bytes };
-        Coded { head: Vec::new(), chunks: Vec::new(), pairs: false, slots, buffers }
+        (slots, Buffers { data: Vec::new(), references: self.reference_bytes })
     }
 }
 
