@@ -18,7 +18,7 @@ type Pair = [__m256i; 2];
 /// All 32 lanes.
 type All = [Pair; 2];
 
-/// Byte shuffles that move the words of each set of eight to the end, in order.
+/// Byte shuffles that move the words of each set of eight to the end, in order. Sets have the four even words first.
 static TO_END: [[u8; 16]; 256] = {
     let mut shuffles = [[0; 16]; 256];
     let mut set = 0usize;
@@ -26,7 +26,7 @@ static TO_END: [[u8; 16]; 256] = {
         let (mut to, mut from) = (8, 8);
         while from > 0 {
             from -= 1;
-            if set >> from & 1 == 1 {
+            if set >> (from / 2 + from % 2 * 4) & 1 == 1 {
                 to -= 1;
                 shuffles[set][2 * to] = 2 * from as u8;
                 shuffles[set][2 * to + 1] = 2 * from as u8 + 1;
@@ -55,32 +55,31 @@ pub(in super::super) fn rows(
     for (row, steps) in rows.iter().enumerate().rev() {
         let chosen = Chosen::new(entries, steps);
         if chosen.any_raw() {
-            let bits = chosen.raw_bits();
             match raws {
                 Raws::None => {}
                 Raws::U16(raws) => {
                     let (parts, _) = raws.get(row * LANES..).unwrap_or(&[]).as_chunks::<HALF>();
                     if let [low, high, ..] = parts {
                         let raw = [low, high].map(|raw| load16(raw)).map(|raw| [raw, _mm256_srli_epi32(raw, 16)]);
-                        at = give_raw(&mut x, bits, raw, words, at);
+                        (x, at) = give_raw(x, chosen.raw_bits::<0x1F>(), raw, words, at);
                     }
                 }
                 Raws::U32(raws) => {
                     let (parts, _) = raws.get(row * LANES..).unwrap_or(&[]).as_chunks::<GROUP>();
                     if let [a, b, c, d, ..] = parts {
                         let raw = [split(load32(a), load32(b)), split(load32(c), load32(d))];
-                        at = give_word(&mut x, bits, raw, words, at);
+                        (x, at) = give_word(x, chosen.raw_bits::<0x3F>(), raw, words, at);
                     }
                 }
                 Raws::U64(raws) => {
                     let (parts, _) = raws.get(row * LANES..).unwrap_or(&[]).as_chunks::<LANES>();
                     if let Some(raws) = parts.first() {
-                        at = give_long(&mut x, bits, raws, words, at);
+                        (x, at) = give_long(x, chosen.raw_bits::<0x7F>(), raws, words, at);
                     }
                 }
             }
         }
-        at = chosen.take(&mut x, words, at);
+        (x, at) = chosen.take(x, words, at);
     }
     for (h, pair) in x.iter().enumerate() {
         for (k, &v) in pair.iter().enumerate() {
@@ -155,7 +154,7 @@ fn any(v: All) -> bool {
 #[target_feature(enable = "avx2,popcnt")]
 #[allow(clippy::cast_sign_loss)]
 fn give(x: All, fit: All, words: &mut [u8], at: usize) -> (All, usize) {
-    let marks = fit.map(|[even, odd]| _mm256_blend_epi16::<0b1010_1010>(even, odd));
+    let marks = fit.map(|[even, odd]| _mm256_packs_epi32(even, odd));
     // Sets of lanes 0 … 7, 16 … 23, 8 … 15, 24 … 31.
     let sets = !_mm256_movemask_epi8(_mm256_packs_epi16(marks[0], marks[1])) as u32;
     let mut end = ROOM;
@@ -188,36 +187,37 @@ fn load_shuffle(shuffle: &[u8; 16]) -> __m128i {
 /// One raw-bit pass: `bits` (0…16) of each lane from the bottom of `raw`.
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
-fn give_raw(x: &mut All, bits: All, raw: All, words: &mut [u8], at: usize) -> usize {
+fn give_raw(x: All, bits: All, raw: All, words: &mut [u8], at: usize) -> (All, usize) {
     let fits = |x: __m256i, bits: __m256i| {
-        let excess = _mm256_srlv_epi32(x, _mm256_sub_epi32(_mm256_set1_epi32(32), bits));
-        _mm256_cmpeq_epi32(excess, _mm256_setzero_si256())
+        let limit = _mm256_srlv_epi32(_mm256_set1_epi32(-1), bits);
+        _mm256_cmpeq_epi32(_mm256_min_epu32(x, limit), x)
     };
     let fit = both(|h| both(|k| fits(x[h][k], bits[h][k])));
-    let (kept, at) = give(*x, fit, words, at);
+    let (kept, at) = give(x, fit, words, at);
     let with = |kept: __m256i, bits: __m256i, raw: __m256i| {
         let value = _mm256_andnot_si256(_mm256_sllv_epi32(_mm256_set1_epi32(-1), bits), raw);
         _mm256_or_si256(_mm256_sllv_epi32(kept, bits), value)
     };
-    *x = both(|h| both(|k| with(kept[h][k], bits[h][k], raw[h][k])));
-    at
+    (both(|h| both(|k| with(kept[h][k], bits[h][k], raw[h][k]))), at)
 }
 
 /// The raw bits that are in a word of 32: `bits` (0…32) of each lane, the upper 16 in a pass of their own where there are any.
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
-fn give_word(x: &mut All, bits: All, raw: All, words: &mut [u8], mut at: usize) -> usize {
+fn give_word(mut x: All, bits: All, raw: All, words: &mut [u8], mut at: usize) -> (All, usize) {
     let limit = _mm256_set1_epi32(16);
     let above = bits.map(|half| half.map(|b| _mm256_subs_epu16(b, limit)));
     if any(above) {
-        at = give_raw(x, above, raw.map(|half| half.map(|r| _mm256_srli_epi32(r, 16))), words, at);
+        // It is never more, which the compiler does not know.
+        let above = above.map(|half| half.map(|b| _mm256_min_epu32(b, limit)));
+        (x, at) = give_raw(x, above, raw.map(|half| half.map(|r| _mm256_srli_epi32(r, 16))), words, at);
     }
     give_raw(x, bits.map(|half| half.map(|b| _mm256_min_epu32(b, limit))), raw, words, at)
 }
 
 /// The raw bits that are in words of 64: `bits` (0…64) of each lane, the upper 32 before the lower ones where there are any.
 #[target_feature(enable = "avx2,popcnt")]
-fn give_long(x: &mut All, bits: All, raws: &[u64; LANES], words: &mut [u8], mut at: usize) -> usize {
+fn give_long(mut x: All, bits: All, raws: &[u64; LANES], words: &mut [u8], mut at: usize) -> (All, usize) {
     let (parts, _) = raws.as_chunks::<4>();
     let above = _mm256_set1_epi32(32);
     // The lower and the upper words of eight lanes, then one or the other of all.
@@ -225,7 +225,7 @@ fn give_long(x: &mut All, bits: All, raws: &[u64; LANES], words: &mut [u8], mut 
     let of = |k: usize| both(|h| split(eight(2 * h)[k], eight(2 * h + 1)[k]));
     let high = bits.map(|half| half.map(|b| _mm256_subs_epu16(b, above)));
     if any(high) {
-        at = give_word(x, high, of(1), words, at);
+        (x, at) = give_word(x, high, of(1), words, at);
     }
     give_word(x, bits.map(|half| half.map(|b| _mm256_min_epu32(b, above))), of(0), words, at)
 }
@@ -265,14 +265,14 @@ impl Chosen {
         _mm256_testz_si256(union(self.upper), _mm256_set1_epi32(0x7F << (RAW_BITS - FREQUENCY))) == 0
     }
 
-    /// Raw bits of the lanes.
+    /// Raw bits of the lanes, of which `MASK` has all that can be set.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn raw_bits(&self) -> All {
+    fn raw_bits<const MASK: i32>(&self) -> All {
         self.upper.map(|half| {
             half.map(|upper| {
                 let bits = _mm256_srli_epi32::<{ (RAW_BITS - FREQUENCY) as i32 }>(upper);
-                _mm256_and_si256(bits, _mm256_set1_epi32(0x7F))
+                _mm256_and_si256(bits, _mm256_set1_epi32(MASK))
             })
         })
     }
@@ -280,12 +280,12 @@ impl Chosen {
     /// The token step.
     #[inline]
     #[target_feature(enable = "avx2,popcnt")]
-    fn take(&self, x: &mut All, words: &mut [u8], at: usize) -> usize {
+    fn take(&self, x: All, words: &mut [u8], at: usize) -> (All, usize) {
         let frequency = self.upper.map(|half| half.map(|u| _mm256_and_si256(u, _mm256_set1_epi32(0x1FFF))));
         // Both have at most 13 bits: signed comparisons will do, here and below.
         let fit = both(|h| both(|k| _mm256_cmpgt_epi32(frequency[h][k], _mm256_srli_epi32(x[h][k], 20))));
-        let (kept, at) = give(*x, fit, words, at);
-        *x = both(|h| {
+        let (kept, at) = give(x, fit, words, at);
+        let next = both(|h| {
             let [a, b, c, d] = self.entries[h];
             let reciprocals = [[a, c], [b, d]];
             both(|k| {
@@ -306,7 +306,7 @@ impl Chosen {
                 _mm256_add_epi32(next, more)
             })
         });
-        at
+        (next, at)
     }
 }
 
