@@ -6,9 +6,10 @@ use crate::core::residual::Ring;
 use crate::core::token::LengthTokens;
 use crate::core::word::Word;
 use crate::error::{Error, Result};
-use crate::kernel::decode::run::{
-    Coder, Constants, OUTSIDE_RING, Tail, WORDS_ENDED, lengths, load_32_numbers, residual, store_32_numbers, wide_bits,
-};
+use crate::kernel::decode::coder::{Coder, Tail, load_32_numbers, store_32_numbers};
+use crate::kernel::decode::constants::Constants;
+use crate::kernel::decode::elements::{lengths, residual, wide_bits};
+use crate::kernel::decode::run::{OUTSIDE_RING, WORDS_ENDED};
 use crate::kernel::decode::vector::{Task, Vector};
 use crate::kernel::decode::{ROW, Rows, ZERO_BLOCK};
 use crate::with_word;

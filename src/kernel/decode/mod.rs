@@ -1,16 +1,19 @@
-//! Rows of 32 lanes, decoded by vector instructions (spec §10, §11). Their scalar twin is `decode::substream`.
-
-mod run;
-mod vector;
+//! Rows of 32 lanes, decoded by vector instructions (spec §10, §11). Their scalar twins are in `decode::rows` and `decode::substream`.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod coder;
+mod constants;
+mod elements;
 mod mask;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod pairs;
+mod row;
+mod run;
+mod vector;
 
 use std::mem::{Discriminant, discriminant};
 
