@@ -36,8 +36,8 @@ PLANTED = {
         " || (i > 0 && byte == 0)", ""),
     "threads_equal": (
         "chunks are a byte shorter with three threads", "src/stream/encoder.rs",
-        "self.options.chunk_length.map_or(MAX_CHUNK, |length| length as usize)",
-        "self.options.chunk_length.map_or(MAX_CHUNK, |length| length as usize - usize::from(self.pool.threads() > 2 && length > 64))"),
+        "options.chunk_length.map_or(MAX_CHUNK, |length| length as usize)",
+        "options.chunk_length.map_or(MAX_CHUNK, |length| length as usize - usize::from(threads > 2 && length > 64))"),
     "prefix_release": (
         "the content's CRC is not looked at", "src/decode/chunk.rs",
         "            if expected == actual {\n                continue;", "            if expected == actual || true {\n                continue;"),
