@@ -149,7 +149,9 @@ pub fn distances(
     let input = &checked(input, format.width());
     let count = input.next.len() / format.width();
     out.reserve(count.div_ceil(if large { LARGE_UNIT } else { UNIT }));
-    if with_written!(kernel, [avx512 Avx512], (), distances(format, shift, large, clip, input, out)).is_none() {
+    if with_written!(kernel, [avx512 Avx512, avx2 Avx2], bool, distances(format, shift, large, clip, input, out))
+        != Some(true)
+    {
         portable(kernel, format, shift, large, clip, input, out);
     }
 }

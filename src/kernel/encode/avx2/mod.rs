@@ -1,12 +1,14 @@
 //! The encoder's loops in AVX2.
 #![allow(unsafe_code)]
 
+mod distance;
 mod lengths;
 mod map;
 mod mask;
 mod plain;
 mod rans;
 
+pub(super) use distance::distances;
 pub(super) use lengths::lengths;
 pub(super) use mask::{masks, tokens};
 pub(super) use plain::plains;

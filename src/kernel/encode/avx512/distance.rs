@@ -15,7 +15,7 @@ const BF16: u8 = 0;
 const F16: u8 = 1;
 const F32: u8 = 2;
 
-/// Twin of [`portable`].
+/// Twin of [`portable`]: true.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2,popcnt")]
 pub(in super::super) fn distances(
     format: ValueFormat,
@@ -24,7 +24,7 @@ pub(in super::super) fn distances(
     clip: Option<Clip>,
     input: &Input<'_>,
     out: &mut Vec<UnitSum>,
-) {
+) -> bool {
     let plain = clip.is_none();
     match (format, large) {
         (ValueFormat::Byte(_), _) => portable(Kernel::Avx2, format, shift, large, clip, input, out),
@@ -37,6 +37,7 @@ pub(in super::super) fn distances(
         (ValueFormat::F32, false) => units::<F32, 1, true>(format, shift, clip, input, out),
         (ValueFormat::F32, true) => units::<F32, 4, true>(format, shift, clip, input, out),
     }
+    true
 }
 
 /// Units of `ROWS` · 32 elements. `CLIP`: there may be a `clip`.
