@@ -162,7 +162,7 @@ fn substream(
     }
     if let Some(Coder { coding, bank, id }) = coder {
         let count = coding.count(&elements);
-        let scales = scales.unwrap_or_else(|| coding.scales(&coding.units(workspace.kernel, elements), count));
+        let scales = scales.unwrap_or_else(|| coding.scales_of(workspace.kernel, elements));
         let lanes = lanes(count);
         coding.encode(elements, &scales, bank, lanes, workspace, data);
         if data.len() - start < elements.next.len() {

@@ -260,8 +260,7 @@ impl<'a> Plan<'a> {
                     if simple(plan, &elements).is_some() {
                         continue;
                     }
-                    let units = coding.units(workspace.kernel, elements);
-                    let mut scales = coding.scales(&units, coding.count(&elements));
+                    let mut scales = coding.scales_of(workspace.kernel, elements);
                     if start > range.start && !scales.symbols.is_empty() {
                         // Nothing comes before it here that it could be a difference from.
                         scales.symbols.remove(0);

@@ -9,7 +9,7 @@ use crate::encode::bank::Statistics;
 pub use crate::encode::coding::Coding;
 use crate::encode::distance;
 pub use crate::encode::encode_bank::EncodeBank;
-use crate::encode::magnitude::{Units, blocks};
+use crate::encode::magnitude::{Magnitude, Units, blocks};
 use crate::encode::scales::Scales;
 use crate::encode::workspace::Workspace;
 use crate::kernel::Kernel;
@@ -19,6 +19,9 @@ use crate::with_word;
 
 /// Elements whose symbols are made at a time: few enough that they stay in the nearest cache. A multiple of 32.
 const TILE: usize = 2048;
+
+/// Elements that are looked at in a row where a part tells the scale of all.
+const STRETCH: usize = 1 << 14;
 
 /// Tokens of a coding.
 enum Tokens {
@@ -91,6 +94,27 @@ impl Coding {
     #[must_use]
     pub fn scales(&self, units: &Units, count: usize) -> Scales {
         Scales::new(&blocks(units, self.block), self.block_length(count), count, self.block == 0, self.hold)
+    }
+
+    /// The scales of the blocks of these elements.
+    ///
+    /// One scale for all of many elements comes from a quarter of them: to quarter octaves it tells the same mean.
+    #[must_use]
+    pub fn scales_of(&self, kernel: Kernel, elements: Elements<'_>) -> Scales {
+        let count = self.count(&elements);
+        if self.block == 0 && count >= 4 * STRETCH {
+            let stretches = (0..count).step_by(4 * STRETCH).map(|start| {
+                let part = elements.part(start..count.min(start + STRETCH), self.element.width());
+                (self.count(&part), blocks(&self.units(kernel, part), 0))
+            });
+            let (counts, sums): (Vec<usize>, Vec<Vec<Magnitude>>) = stretches.unzip();
+            // Where nothing of them differs, others may.
+            if let Some(sum) = sums.into_iter().flatten().reduce(Magnitude::plus).filter(|sum| sum.sum > 0) {
+                let counted = counts.iter().sum();
+                return Scales::new(&[sum], counted, counted, true, self.hold);
+            }
+        }
+        self.scales(&self.units(kernel, elements), count)
     }
 
     /// Appends λ of each 61st element (a number that column counts do not share factors with) outside ZERO blocks.

@@ -28,6 +28,8 @@ pub use prefetch::prefetch;
 pub use rans::Coder;
 pub use table::StepTable;
 
+use std::ops::Range;
+
 use crate::core::thresholds::TableMap;
 
 /// Consecutive elements under one scale.
@@ -53,16 +55,21 @@ pub struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// The bytes of a piece, and its profiles, where they are all there.
+    /// Some of the elements, of `width` bytes, as far as they are there.
     #[inline(always)]
-    fn piece(&self, piece: &Piece, width: usize) -> Input<'a> {
-        let end = piece.start + piece.length;
-        let bytes = piece.start * width..end * width;
+    #[must_use]
+    pub fn part(&self, elements: Range<usize>, width: usize) -> Input<'a> {
+        let bytes = elements.start * width..elements.end * width;
         Input {
             next: self.next.get(bytes.clone()).unwrap_or(&[]),
             reference: self.reference.get(bytes).unwrap_or(&[]),
-            profiles: self.profiles.get(piece.start..end).unwrap_or(&[]),
+            profiles: self.profiles.get(elements).unwrap_or(&[]),
         }
+    }
+
+    #[inline(always)]
+    fn piece(&self, piece: &Piece, width: usize) -> Input<'a> {
+        self.part(piece.start..piece.start + piece.length, width)
     }
 }
 
