@@ -432,6 +432,10 @@ impl<W: Write> Encoder<W> {
             if self.gathered >= WINDOW {
                 self.flush_window(false)?;
             }
+            if self.window.is_empty() {
+                // Pages that are never reached are never there.
+                self.window = vec![0; WINDOW];
+            }
             let most = READ.min(WINDOW - self.gathered);
             let count = match source.read(room(&mut self.window, self.gathered, most)) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,

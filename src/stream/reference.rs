@@ -187,7 +187,12 @@ impl Progress {
 pub(crate) fn room(buffer: &mut Vec<u8>, at: usize, length: usize) -> &mut [u8] {
     let end = at.saturating_add(length);
     if buffer.len() < end {
-        buffer.resize(end, 0);
+        if at == 0 {
+            // Memory that is zero from the start need not be cleared.
+            *buffer = vec![0; end];
+        } else {
+            buffer.resize(end, 0);
+        }
     }
     buffer.get_mut(at..end).unwrap_or(&mut [])
 }
