@@ -43,7 +43,7 @@ impl Ahead {
     }
 
     /// The bytes at hand, read from the thread if there are none; none at the end. They stay until they are [used](Self::consume).
-    pub(super) fn bytes(&mut self) -> io::Result<&[u8]> {
+    fn bytes(&mut self) -> io::Result<&[u8]> {
         if self.used == self.current.count {
             // The end stays the end: the thread has gone.
             let next = self.pieces.recv().unwrap_or_else(|_| Ok(Piece::default()))?;
@@ -58,7 +58,7 @@ impl Ahead {
     }
 
     /// Marks bytes as used.
-    pub(super) fn consume(&mut self, count: usize) {
+    fn consume(&mut self, count: usize) {
         self.used = self.current.count.min(self.used + count);
     }
 }

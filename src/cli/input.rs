@@ -64,7 +64,7 @@ impl Input {
         }
         Ok(Self {
             identity: platform::identity(&opened.metadata),
-            regular: opened.metadata.is_file(),
+            regular: platform::reads_by_position(&opened.metadata),
             subject: opened.subject.clone(),
             source: Forward::new(opened),
             progress: Arc::clone(progress),

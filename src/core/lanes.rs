@@ -81,7 +81,7 @@ impl<'a> Lanes<'a> {
         if self.used > self.words.len() { Err(Error::Entropy("the words end too early")) } else { Ok(()) }
     }
 
-    /// Raw-bit passes of a row: `bits[lane]` bits each (0…64, and no more than `R` has) into `raw[lane]`. Lanes that are not there take none.
+    /// Raw-bit passes of a row: `bits[lane]` bits each (0…64) into `raw[lane]`, of which those count that `R` has room for. Lanes that are not there take none.
     ///
     /// # Errors
     /// ULP-ENT-03.

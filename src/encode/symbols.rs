@@ -188,9 +188,7 @@ impl Coding {
             let width = self.element.width();
             for tile in pieces.chunks(self.pieces_of_tile(&elements)).rev() {
                 if let Some(start) = tile.first().map(|piece| piece.start * width) {
-                    let before = start.saturating_sub(TILE * width)..start;
-                    prefetch(input.next.get(before.clone()).unwrap_or(&[]));
-                    prefetch(input.reference.get(before).unwrap_or(&[]));
+                    prefetch(&input, start.saturating_sub(TILE * width)..start);
                 }
                 tokens.symbols(*kernel, &bank.element_map, &input, tile, symbols);
                 coder.take(*kernel, &bank.elements, symbols.steps(), symbols.raws());

@@ -416,7 +416,16 @@ impl<W: Write> Encoder<W> {
         self.window.get(..self.gathered).unwrap_or(&[])
     }
 
-    /// Adds bytes to the window.
+    /// Counts content that has been put behind the window's bytes.
+    fn arrived(&mut self, count: usize) {
+        let bytes = self.window.get(self.gathered..self.gathered + count).unwrap_or(&[]);
+        if let Some(advisor) = &mut self.advisor {
+            advisor.push(bytes);
+        }
+        self.gathered += count;
+    }
+
+    /// Puts back bytes that the advisor has seen before.
     fn gather(&mut self, bytes: &[u8]) {
         room(&mut self.window, self.gathered, bytes.len()).copy_from_slice(bytes);
         self.gathered += bytes.len();
@@ -444,11 +453,7 @@ impl<W: Write> Encoder<W> {
             if count == 0 {
                 return Ok(all);
             }
-            let bytes = self.window.get(self.gathered..self.gathered + count).unwrap_or(&[]);
-            if let Some(advisor) = &mut self.advisor {
-                advisor.push(bytes);
-            }
-            self.gathered += count;
+            self.arrived(count);
             all += count as u64;
         }
     }
@@ -523,10 +528,8 @@ impl<W: Write> Write for Encoder<W> {
             return Ok(self.pass_window(bytes, element, false)?);
         }
         let count = bytes.len().min(WINDOW - self.gathered);
-        self.gather(&bytes[..count]);
-        if let Some(advisor) = &mut self.advisor {
-            advisor.push(&bytes[..count]);
-        }
+        room(&mut self.window, self.gathered, count).copy_from_slice(&bytes[..count]);
+        self.arrived(count);
         Ok(count)
     }
 

@@ -13,6 +13,10 @@ pub const UNIT: usize = 32;
 /// Elements of a large unit: fewer sums where blocks are no smaller.
 pub const LARGE_UNIT: usize = 128;
 
+/// Bytes between the elements that vectors work on and those that they ask for.
+#[cfg(target_arch = "x86_64")]
+pub(super) const AHEAD: usize = 2048;
+
 /// Σ |next − reference| over a unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UnitSum {

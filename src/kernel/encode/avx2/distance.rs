@@ -5,12 +5,9 @@ use core::arch::x86_64::*;
 use super::load;
 use crate::kernel::Kernel;
 use crate::kernel::encode::distance::{
-    Clip, FULL, INFINITE, LARGE_UNIT, UNIT, UnitSum, ValueFormat, portable, smallest,
+    AHEAD, Clip, FULL, INFINITE, LARGE_UNIT, UNIT, UnitSum, ValueFormat, portable, smallest,
 };
 use crate::kernel::encode::{Input, prefetch};
-
-/// Bytes between the elements that are worked on and those that are asked for.
-const AHEAD: usize = 2048;
 
 /// Twin of [`portable`]; false, and nothing done, for what has no vector code.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
@@ -62,9 +59,7 @@ fn units<const WIDTH: usize, const ROWS: usize>(
     for (unit, next) in input.next.chunks(bytes).enumerate() {
         let reference = references.next();
         // Mostly this is the first time that they are looked at, and hardware foresees nothing beyond a page.
-        let later = unit * bytes + AHEAD..(unit + 1) * bytes + AHEAD;
-        prefetch(input.next.get(later.clone()).unwrap_or(&[]));
-        prefetch(input.reference.get(later).unwrap_or(&[]));
+        prefetch(input, unit * bytes + AHEAD..(unit + 1) * bytes + AHEAD);
         let mut distances = [[_mm256_setzero_si256(); 4]; ROWS];
         let mut differ = _mm256_setzero_si256();
         let mut largest = _mm256_setzero_si256();

@@ -5,11 +5,8 @@ use core::arch::x86_64::*;
 use super::load;
 use crate::kernel::Kernel;
 use crate::kernel::encode::Input;
-use crate::kernel::encode::distance::{Clip, INFINITE, UNIT, UnitSum, ValueFormat, WEIGHTS, portable, smallest};
+use crate::kernel::encode::distance::{AHEAD, Clip, INFINITE, UNIT, UnitSum, ValueFormat, WEIGHTS, portable, smallest};
 use crate::kernel::encode::prefetch;
-
-/// Bytes between the elements that are worked on and those that are asked for.
-const AHEAD: usize = 2048;
 
 const BF16: u8 = 0;
 const F16: u8 = 1;
@@ -86,9 +83,7 @@ fn units<const FORMAT: u8, const ROWS: usize, const CLIP: bool>(
     for (unit, next) in input.next.chunks_exact(bytes).enumerate() {
         let reference = references.next();
         // Mostly this is the first time that they are looked at, and hardware foresees nothing beyond a page.
-        let later = unit * bytes + AHEAD..(unit + 1) * bytes + AHEAD;
-        prefetch(input.next.get(later.clone()).unwrap_or(&[]));
-        prefetch(input.reference.get(later).unwrap_or(&[]));
+        prefetch(input, unit * bytes + AHEAD..(unit + 1) * bytes + AHEAD);
         let mut distances = [[_mm512_setzero_si512(); 2]; ROWS];
         let mut differ = _mm512_setzero_si512();
         let mut top = _mm512_setzero_si512();
