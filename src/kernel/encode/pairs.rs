@@ -2,16 +2,12 @@
 
 use crate::core::element::{Class, ElementType};
 use crate::core::lambda::clamp16;
-use crate::core::lanes::LANES;
 use crate::core::pairs::{ESC, PairForm};
 use crate::core::thresholds::TableMap;
 use crate::core::word::Word;
 use crate::kernel::Kernel;
 use crate::kernel::encode::compiled::{with_vectors, with_written};
 use crate::kernel::encode::{Input, Piece, Symbols};
-
-/// Pairs of a row of 32 lanes.
-pub(super) const PAIRS_OF_ROW: usize = LANES;
 
 /// Pair tokens of one float type, shift and form.
 #[derive(Clone, Copy, Debug)]

@@ -47,13 +47,11 @@ impl<'a> Coder<'a> {
         let (raw_rows, raw_rest) = raws.split(whole);
         self.portable(kernel, table, rest, raw_rest);
         if self.lanes == LANES {
-            let (states, words) = (&mut self.states, self.words.as_mut_slice());
-            let at = self.at;
             let written = with_written!(
                 kernel,
                 [avx512 Avx512, avx2 Avx2],
                 usize,
-                rows(states, words, at, table, rows, raw_rows)
+                rows(&mut self.states, self.words.as_mut_slice(), self.at, table, rows, raw_rows)
             );
             if let Some(at) = written {
                 self.at = at;

@@ -54,7 +54,8 @@ impl StepTable {
         Self { entries }
     }
 
-    /// The entries: 256 · 2^k of them.
+    /// The entries: 256 · 2^k of them. For vectors, which look up several at a time.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(super) fn entries(&self) -> &[u64] {
         &self.entries

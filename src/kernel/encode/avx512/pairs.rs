@@ -4,20 +4,20 @@ use core::arch::x86_64::*;
 
 use super::rans::split;
 use super::{load, pack, store16, store32};
+use crate::core::lanes::LANES;
 use crate::core::thresholds::TableMap;
-use crate::kernel::encode::pairs::PAIRS_OF_ROW;
 use crate::kernel::encode::{Input, Pairs, Piece, Symbols};
 
 /// Twin of [`Pairs::symbols`].
 #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi2,popcnt")]
 #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)]
 pub(in super::super) fn pairs(p: &Pairs, map: &TableMap, input: &Input<'_>, pieces: &[Piece], symbols: &mut Symbols) {
-    let row = 2 * PAIRS_OF_ROW * p.width;
+    let row = 2 * LANES * p.width;
     let mut count = 0;
     for piece in pieces {
         let part = input.piece(piece, p.width).next;
         let (whole, rest) = part.split_at(part.len() / row * row);
-        let mut last = [0; 2 * PAIRS_OF_ROW * 4];
+        let mut last = [0; 2 * LANES * 4];
         if let (Some(place), Some(end)) = (last.get_mut(..rest.len()), rest.len().checked_sub(p.width)) {
             place.copy_from_slice(rest);
             // An element alone goes with itself.
@@ -27,7 +27,7 @@ pub(in super::super) fn pairs(p: &Pairs, map: &TableMap, input: &Input<'_>, piec
         let (offset, high) = p.under(map, piece.scale);
         let high = _mm512_set1_epi16(high as i16);
         for (i, next) in whole.chunks(row).chain(last.chunks(row)).enumerate() {
-            let at = count + PAIRS_OF_ROW * i;
+            let at = count + LANES * i;
             let tokens = if p.width == 2 {
                 row16(p, offset, next, symbols.raws32.get_mut(at..).unwrap_or(&mut []))
             } else {
